@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// @brief What is proven about a plan, and the plan that carries the proof.
+#pragma once
+
+#include <strata/place/placement.hpp>
+#include <strata/schedule/schedule.hpp>
+#include <strata/units.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace strata {
+
+/// The numbers that say how good a plan is. Bytes include resident tensors; costs are in the graph's unit.
+struct certificate {
+    bytes_t budget = max_bytes; ///< bytes the peak was allowed
+    bytes_t peak = 0;           ///< largest sum of live bytes, outputs being written and workspace
+    bytes_t keep_all_peak = 0;  ///< the same when nothing is recomputed
+    bytes_t resident = 0;       ///< part of every peak above
+    cost_t cost = 0;            ///< of the plan
+    cost_t base_cost = 0;       ///< of running every op once
+    cost_t lower_bound = 0;     ///< no plan under this budget and first-run order costs less; >= base_cost
+    std::string solver;         ///< who found it
+    double seconds = 0;         ///< wall time spent
+
+    /// Share of `base_cost` that is spent on replays. 0 when everything is free of cost.
+    [[nodiscard]] auto overhead() const noexcept -> double { return ratio(cost); }
+    /// Proven minimum of `overhead`.
+    [[nodiscard]] auto overhead_bound() const noexcept -> double { return ratio(lower_bound); }
+    /// What is left open between plan and proof, as a fraction of `base_cost`.
+    [[nodiscard]] auto gap() const noexcept -> double { return overhead() - overhead_bound(); }
+
+    friend auto operator==(certificate const&, certificate const&) -> bool = default;
+
+private:
+    [[nodiscard]] auto ratio(cost_t c) const noexcept -> double
+    {
+        return base_cost == 0 ? 0.0 : static_cast<double>(c - base_cost) / static_cast<double>(base_cost);
+    }
+};
+
+/// A schedule with its proof and its place in memory.
+struct certified_plan {
+    strata::schedule schedule;
+    strata::certificate certificate;
+    strata::placement placement;
+    std::uint64_t fingerprint = 0; ///< of the problem it was made for; see `fingerprint`
+    friend auto operator==(certified_plan const&, certified_plan const&) -> bool = default;
+};
+
+} // namespace strata

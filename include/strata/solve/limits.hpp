@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// @brief What a planning run may use: budget, time, threads, randomness; how it reports and how it is stopped.
+#pragma once
+
+#include <strata/error.hpp>
+#include <strata/units.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string_view>
+
+namespace strata {
+
+/// Where a planning run stands; handed to `limits::on_progress`.
+struct progress {
+    double done = 0;           ///< share of the planned work, 0 to 1, never falls
+    std::string_view stage;    ///< what is being done, valid during the call
+    double best_overhead = -1; ///< overhead of the best valid plan so far, as a fraction; negative when there is none
+};
+
+/// Everything that bounds a planning run. Every member has a safe default.
+struct limits {
+    strata::budget budget;                            ///< bytes the peak, and the arena, may reach; default none
+    std::optional<std::chrono::nanoseconds> deadline; ///< from the call on; then the best plan so far is returned
+    unsigned threads = 1;                             ///< never changes the plan; 0 counts as 1
+    std::uint64_t seed = 1;                           ///< of every random choice
+    std::stop_token cancel;                           ///< like a deadline that falls when stop is requested
+    std::function<void(progress const&)> on_progress; ///< called on the caller's thread; must not throw
+    bytes_t alignment = 0;                            ///< of sizes and offsets; 0 keeps the problem's own
+};
+
+/// Answers "must I stop?" for code that runs under `limits`. Cheap enough for an inner loop.
+class stop_watch {
+public:
+    stop_watch() = default;
+    explicit stop_watch(limits const& lim)
+        : cancel_(lim.cancel)
+    {
+        if (lim.deadline) {
+            auto const now = clock::now();
+            // A deadline beyond the clock's range is no deadline.
+            end_ = *lim.deadline < clock::time_point::max() - now ? now + *lim.deadline : clock::time_point::max();
+        }
+    }
+
+    /// True once the deadline has passed or cancellation is requested; stays true.
+    [[nodiscard]] auto expired() const noexcept -> bool
+    {
+        return cancel_.stop_requested() || (end_ != clock::time_point::max() && clock::now() >= end_);
+    }
+
+    /// The error for a run that had to stop with nothing to show.
+    [[nodiscard]] auto why() const noexcept -> errc
+    {
+        return cancel_.stop_requested() ? errc::cancelled : errc::deadline;
+    }
+
+private:
+    using clock = std::chrono::steady_clock;
+    std::stop_token cancel_;
+    clock::time_point end_ = clock::time_point::max();
+};
+
+} // namespace strata
