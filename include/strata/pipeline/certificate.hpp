@@ -40,6 +40,19 @@ private:
     }
 };
 
+/// One line for people: bytes in MiB, time in percent.
+[[nodiscard]] inline auto describe(certificate const& c) -> std::string
+{
+    auto const percent = [](double x) {
+        auto const hundredths = static_cast<std::int64_t>(x * 1e4 + 0.5);
+        auto const rest = std::to_string(100 + hundredths % 100);
+        return "+" + std::to_string(hundredths / 100) + "." + rest.substr(1) + " %";
+    };
+    auto const mib = [](bytes_t n) { return std::to_string(n >> 20) + " MiB"; };
+    return "peak " + mib(c.peak) + " instead of " + mib(c.keep_all_peak) + ", time " + percent(c.overhead()) +
+           ", proven minimum " + percent(c.overhead_bound()) + ", found by " + c.solver;
+}
+
 /// A schedule with its proof and its place in memory.
 struct certified_plan {
     strata::schedule schedule;

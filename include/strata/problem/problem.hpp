@@ -172,7 +172,7 @@ inline auto problem::check_numbers() -> std::optional<strata::error>
             return bad(tensor_label(t) + " has " + std::to_string(n) + " bytes, must not be negative");
         }
         size_.push_back(align_up(n, spec_.alignment));
-        if (!checked_add(all_bytes, size_.back())) {
+        if (size_.back() % spec_.alignment != 0 || !checked_add(all_bytes, size_.back())) {
             return over("the bytes of all tensors do not fit 64 bits; " + tensor_label(t) + " has " +
                         std::to_string(n));
         }
@@ -189,7 +189,8 @@ inline auto problem::check_numbers() -> std::optional<strata::error>
         cost_.push_back(x.cost);
         workspace_.push_back(align_up(x.workspace, spec_.alignment));
         bytes_t worst = all_bytes;
-        if (!checked_add(base_cost_, x.cost) || !checked_add(worst, workspace_.back())) {
+        if (!checked_add(base_cost_, x.cost) || workspace_.back() % spec_.alignment != 0 ||
+            !checked_add(worst, workspace_.back())) {
             return over("costs, or bytes with workspace, do not fit 64 bits at " + op_label(o));
         }
         if (x.backward_of != none && (x.backward_of < 0 || x.backward_of >= op_count())) {
@@ -246,6 +247,9 @@ inline auto problem::check_structure() -> std::optional<strata::error>
     }
     consumers_ = inputs_.transposed(size_.size());
     for (tensor_id t = 0; t < tensor_count(); ++t) {
+        if (!resident(t) && producers(t).empty()) {
+            return bad(tensor_label(t) + " is produced by no op and is not resident");
+        }
         if (accumulated(t) && tensor(t).kind != tensor_kind::gradient) {
             return bad(tensor_label(t) + " is produced by " + op_label(producers(t)[0]) + " and by " +
                        op_label(producers(t)[1]) + "; only a gradient may have several producers");
@@ -256,9 +260,6 @@ inline auto problem::check_structure() -> std::optional<strata::error>
         if (t < 0 || t >= tensor_count()) {
             return bad("target " + std::to_string(t) + " does not exist; there are " + std::to_string(tensor_count()) +
                        " tensors");
-        }
-        if (!resident(t) && producers(t).empty()) {
-            return bad("target " + tensor_label(t) + " is produced by no op");
         }
         is_target_[at(t)] = resident(t) ? 0 : 1;
     }

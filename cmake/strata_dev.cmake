@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+# What strata's own programs are built with. Nothing here reaches a user: no exported target links it.
+include_guard()
+
+option(STRATA_WERROR "Warnings are errors in strata's own programs" OFF)
+set(STRATA_SANITIZE "" CACHE STRING "Sanitizers of strata's own programs, for instance address,undefined")
+
+find_program(STRATA_CCACHE ccache)
+mark_as_advanced(STRATA_CCACHE)
+if(STRATA_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  # The sloppiness is what ccache asks for when a precompiled header is used.
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+      "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros;${STRATA_CCACHE}")
+endif()
+
+add_library(strata_dev_flags INTERFACE)
+target_compile_options(
+  strata_dev_flags
+  INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow $<$<BOOL:${STRATA_WERROR}>:-Werror>
+)
+if(STRATA_SANITIZE)
+  target_compile_options(
+    strata_dev_flags INTERFACE -fsanitize=${STRATA_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer
+  )
+  target_link_options(strata_dev_flags INTERFACE -fsanitize=${STRATA_SANITIZE})
+endif()
+
+# Links to `target` every component of strata, and no other.
+function(strata_link_all target)
+  foreach(component IN LISTS STRATA_COMPONENTS)
+    target_link_libraries(${target} PRIVATE strata_${component})
+  endforeach()
+endfunction()

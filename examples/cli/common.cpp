@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "common.hpp"
+
+#include <strata/io/budget_text.hpp>
+#include <strata/io/format.hpp>
+#include <strata/io/lower_graph.hpp>
+#include <strata/io/read_graph.hpp>
+#include <strata/schedule/profile.hpp>
+#include <strata/solve/keep_all.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "models.hpp"
+
+namespace cli {
+
+namespace {
+
+using strata::errc;
+
+/// The message without the name of the function it comes from, which tells a user of the program nothing.
+auto plain(std::string_view message) -> std::string
+{
+    if (message.starts_with("strata::")) {
+        if (auto const colon = message.find(": "); colon != std::string_view::npos) {
+            message.remove_prefix(colon + 2);
+        }
+    }
+    return std::string(message);
+}
+
+auto bytes_text(strata::bytes_t n) -> std::string
+{
+    return std::to_string(n) + " bytes" + (n < 1024 ? std::string() : " (" + strata::format_bytes(n) + ")");
+}
+
+auto system_error(std::string const& what, std::string const& path) -> strata::error
+{
+    return strata::fail(errc::io, "cannot " + what + " " + path + ": " + std::strerror(errno));
+}
+
+struct closer {
+    void operator()(std::FILE* f) const noexcept { (void)std::fclose(f); }
+};
+using file = std::unique_ptr<std::FILE, closer>;
+
+auto read_all(std::FILE* f, std::string const& path) -> strata::result<std::string>
+{
+    std::string text;
+    std::size_t filled = 0;
+    for (;;) {
+        text.resize(std::max<std::size_t>(filled * 2, std::size_t{1} << 16U));
+        auto const n = std::fread(text.data() + filled, 1, text.size() - filled, f);
+        filled += n;
+        if (n == 0) {
+            break;
+        }
+    }
+    if (std::ferror(f) != 0) {
+        return system_error("read", path);
+    }
+    text.resize(filled);
+    return text;
+}
+
+auto load_text(std::string const& text, std::string const& where, strata::bytes_t align, bool quiet)
+    -> strata::result<subject>
+{
+    std::vector<std::string> warnings;
+    auto const g = strata::read_graph(text, &warnings);
+    if (!g) {
+        return g.error();
+    }
+    for (auto const& w : warnings) {
+        if (!quiet) {
+            complain("warning: " + where + ": " + w);
+        }
+    }
+    auto lowered = strata::lower_graph(*g, align);
+    if (!lowered) {
+        return std::move(lowered).error();
+    }
+    return subject{lowered->problem(),
+                   g->name.empty() ? std::filesystem::path(where).stem().string() : g->name,
+                   where,
+                   g->cost_unit,
+                   g->reference_peak_bytes};
+}
+
+} // namespace
+
+auto exit_code_of(errc code) -> exit_code
+{
+    switch (code) {
+    case errc::infeasible:
+    case errc::invalid_plan: return infeasible;
+    case errc::deadline:
+    case errc::cancelled: return no_plan;
+    case errc::malformed_graph:
+    case errc::malformed_plan:
+    case errc::malformed_file:
+    case errc::wrong_graph:
+    case errc::invalid_argument:
+    case errc::overflow:
+    case errc::io: return malformed;
+    }
+    return fault;
+}
+
+void add_graph_options(CLI::App& command, settings& to)
+{
+    command.add_option("GRAPH", to.graph, "a strata-graph file, - for standard input, or a model of the zoo")
+        ->required();
+    command.add_option("--align", to.align, "round sizes up to a multiple of this, such as 512 or 2MiB");
+    command.add_flag("--quiet", to.quiet, "print errors only, and what other options ask for");
+}
+
+void add_limit_options(CLI::App& command, settings& to)
+{
+    command.add_option("--deadline", to.deadline, "give the best plan found by then, such as 5s or 250ms");
+    command.add_option("--threads", to.threads, "threads to plan with; never changes the plan (default: every core)");
+    command.add_option("--seed", to.seed, "of every random choice (default: 1)");
+}
+
+auto alignment_of(settings const& s) -> strata::result<strata::bytes_t>
+{
+    if (s.align.empty()) {
+        return strata::bytes_t{0};
+    }
+    auto const b = strata::parse_budget(s.align);
+    auto const n = b && !b->is_fraction() ? b->resolve(0, 0) : 0;
+    if (n < 1) {
+        return strata::fail(errc::invalid_argument,
+                            "--align is \"" + s.align + "\", must be a number of bytes of at least 1, such as 512");
+    }
+    return n;
+}
+
+auto load(settings const& s, strata::bytes_t align) -> strata::result<subject>
+{
+    auto const given = alignment_of(s);
+    if (!given) {
+        return given.error();
+    }
+    align = align == 0 ? *given : align;
+    std::error_code ignored;
+    bool const standard_input = s.graph == "-";
+    if (!standard_input && !std::filesystem::exists(s.graph, ignored)) {
+        if (auto const model = make_model(s.graph, align)) {
+            return *model;
+        }
+        return strata::fail(errc::io,
+                            "there is no file " + s.graph +
+                                ", and no model of that name; `strata model --list` names the models");
+    }
+    auto const where = standard_input ? std::string("standard input") : s.graph;
+    auto const text = standard_input ? read_all(stdin, where) : read_text(s.graph);
+    if (!text) {
+        return text.error();
+    }
+    auto loaded = load_text(*text, where, align, s.quiet);
+    if (!loaded) {
+        auto e = std::move(loaded).error();
+        e.message = where + ": " + plain(e.message);
+        return e;
+    }
+    return loaded;
+}
+
+auto limits_of(settings const& s, std::string const& budget) -> strata::result<strata::limits>
+{
+    strata::limits lim;
+    lim.seed = s.seed;
+    lim.threads = s.threads != 0 ? s.threads : std::max(1U, std::thread::hardware_concurrency());
+    if (!budget.empty()) {
+        auto const b = strata::parse_budget(budget);
+        if (!b) {
+            return b.error();
+        }
+        lim.budget = *b;
+    }
+    if (!s.deadline.empty()) {
+        auto const d = strata::parse_duration(s.deadline);
+        if (!d) {
+            return d.error();
+        }
+        lim.deadline = *d;
+    }
+    return lim;
+}
+
+auto resolved(strata::budget const& b, strata::problem const& p) -> strata::bytes_t
+{
+    auto const peak = strata::peak_of(p, strata::keep_all_order(p));
+    return b.resolve(p.resident_bytes(), peak - p.resident_bytes());
+}
+
+auto read_text(std::string const& path) -> strata::result<std::string>
+{
+    std::error_code ignored;
+    if (std::filesystem::is_directory(path, ignored)) {
+        return strata::fail(errc::io, "cannot read " + path + ": it is a folder, a file is needed");
+    }
+    file const f(std::fopen(path.c_str(), "rb"));
+    return f ? read_all(f.get(), path) : strata::result<std::string>(system_error("open", path));
+}
+
+auto write_text(std::string const& path, std::string_view text) -> std::optional<strata::error>
+{
+    file f(std::fopen(path.c_str(), "wb"));
+    if (!f) {
+        return system_error("write", path);
+    }
+    bool const whole = std::fwrite(text.data(), 1, text.size(), f.get()) == text.size();
+    if (!whole || std::fclose(f.release()) != 0) {
+        return system_error("write", path);
+    }
+    return {};
+}
+
+auto check_writable(std::string const& path) -> std::optional<strata::error>
+{
+    if (path.empty()) {
+        return {};
+    }
+    std::error_code ignored;
+    auto const folder = std::filesystem::path(path).parent_path();
+    if (!folder.empty() && !std::filesystem::is_directory(folder, ignored)) {
+        return strata::fail(errc::io, "cannot write " + path + ": there is no folder " + folder.string());
+    }
+    if (std::filesystem::is_directory(path, ignored)) {
+        return strata::fail(errc::io, "cannot write " + path + ": it is a folder");
+    }
+    return {};
+}
+
+void print(std::string_view text) { (void)std::fwrite(text.data(), 1, text.size(), stdout); }
+
+void complain(std::string_view text)
+{
+    auto const line = "strata: " + std::string(text) + "\n";
+    (void)std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+auto refuse(strata::error const& e, std::string const& where) -> int
+{
+    complain((where.empty() ? "" : where + ": ") + plain(e.message));
+    if (e.limit) {
+        auto const& f = *e.limit;
+        complain("no plan can use less than " + bytes_text(f.lower_limit) +
+                 (f.pinned_by == strata::none
+                      ? ""
+                      : ", which op " + std::to_string(f.pinned_by) +
+                            (f.pinned_by_name.empty() ? "" : " (" + f.pinned_by_name + ")") + " needs"));
+        if (f.known_feasible) {
+            complain("a plan is known for " + bytes_text(*f.known_feasible) + ": try --budget " +
+                     std::to_string(*f.known_feasible));
+        }
+    }
+    return exit_code_of(e.code);
+}
+
+} // namespace cli

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solvers.hpp"
+
+#include <strata/pipeline/frontier.hpp>
+#include <strata/pipeline/plan.hpp>
+#include <strata/solve/cut.hpp>
+#include <strata/solve/greedy.hpp>
+#include <strata/solve/keep_all.hpp>
+#include <strata/solve/portfolio.hpp>
+#include <strata/solve/recompute_all.hpp>
+#include <strata/solve/sqrt_checkpoint.hpp>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "commands.hpp"
+#include "common.hpp"
+
+namespace cli {
+
+namespace {
+
+template <class S>
+auto plan_with(strata::problem const& p, strata::limits const& lim) -> strata::result<strata::certified_plan>
+{
+    return strata::plan(p, lim, S{});
+}
+
+template <class S>
+auto frontier_with(strata::problem const& p, std::vector<strata::bytes_t> budgets, strata::limits const& lim)
+    -> strata::result<std::vector<strata::certified_plan>>
+{
+    return strata::frontier(p, std::move(budgets), lim, S{});
+}
+
+template <class S>
+constexpr auto entry(std::string_view what) -> solver_entry
+{
+    return {S::name(), what, &plan_with<S>, &frontier_with<S>};
+}
+
+constexpr std::array all{
+    entry<strata::default_solver>("cut, then greedy; what is used unless told otherwise"),
+    entry<strata::cut>("minimum cuts at the tightest moments, then repair and fill"),
+    entry<strata::greedy>("drops from keep-all until it fits"),
+    entry<strata::sqrt_checkpoint>("keeps every k-th cut of the forward pass (Chen)"),
+    entry<strata::recompute_all>("keeps nothing that can be made again"),
+    entry<strata::keep_all>("recomputes nothing"),
+};
+
+} // namespace
+
+auto solvers() -> std::span<solver_entry const> { return all; }
+
+auto find_solver(std::string const& name) -> strata::result<solver_entry>
+{
+    auto const at = std::find_if(all.begin(), all.end(), [&](auto const& s) { return s.name == name; });
+    if (at != all.end()) {
+        return *at;
+    }
+    std::string names;
+    for (auto const& s : all) {
+        names += (names.empty() ? "" : ", ") + std::string(s.name);
+    }
+    return strata::fail(strata::errc::invalid_argument, "--solver is \"" + name + "\", must be one of " + names);
+}
+
+void add_solvers(CLI::App& program, int& status)
+{
+    auto* const command = program.add_subcommand("solvers", "List the solvers that are compiled in");
+    command->callback([&status] {
+        for (auto const& s : all) {
+            auto line = std::string(s.name);
+            line.resize(std::max<std::size_t>(line.size(), 16), ' ');
+            print(line + "  " + std::string(s.what) + "\n");
+        }
+        status = planned;
+    });
+}
+
+} // namespace cli

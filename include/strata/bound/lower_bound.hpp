@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// @brief The proven minimum cost of any plan under a budget: the largest cut bound over well-chosen time points.
+#pragma once
+
+#include <strata/bound/minimum_budget.hpp>
+#include <strata/bound/time_cut.hpp>
+#include <strata/problem/problem.hpp>
+#include <strata/schedule/profile.hpp>
+#include <strata/units.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace strata {
+
+/// A proven statement about every plan that keeps the first-run order.
+struct cost_bound {
+    cost_t cost = 0;         ///< no plan costs less; at least the base cost
+    op_id at = none;         ///< the time point that proves it
+    bool infeasible = false; ///< no plan fits at all; then `cost` is meaningless
+    friend auto operator==(cost_bound const&, cost_bound const&) -> bool = default;
+};
+
+/// Ops at whose first run memory is tightest: the hottest runs of `order` (spaced, so that one hump does not take all),
+/// and the ops of largest footprint, whose own needs force drops that a profile does not show.
+/// Returns: at most `hot + footprint` ops; every op of a problem with at most `all_below` ops.
+[[nodiscard]] inline auto
+time_points(problem const& p, std::span<op_id const> order, std::size_t hot, std::size_t footprint, op_id all_below = 0)
+    -> std::vector<op_id>
+{
+    auto const at = [](std::int32_t i) { return static_cast<std::size_t>(i); };
+    std::vector<op_id> points;
+    if (p.op_count() <= all_below) {
+        points.resize(at(p.op_count()));
+        std::iota(points.begin(), points.end(), 0);
+        return points;
+    }
+    std::vector<char> taken(at(p.op_count()), 0);
+    auto const pick = [&](std::vector<bytes_t> const& heat, std::size_t count, op_id spacing) {
+        std::vector<op_id> ranked(heat.size());
+        std::iota(ranked.begin(), ranked.end(), 0);
+        std::sort(ranked.begin(), ranked.end(), [&](op_id a, op_id b) {
+            return heat[at(a)] != heat[at(b)] ? heat[at(a)] > heat[at(b)] : a < b;
+        });
+        for (auto o : ranked) {
+            if (count == 0) {
+                break;
+            }
+            auto const lo = std::max<op_id>(0, o - spacing);
+            auto const hi = std::min<op_id>(p.op_count() - 1, o + spacing);
+            if (std::all_of(taken.begin() + lo, taken.begin() + hi + 1, [](char c) { return c == 0; })) {
+                taken[at(o)] = 1;
+                points.push_back(o);
+                --count;
+            }
+        }
+    };
+    auto const live = live_bytes(p, order);
+    std::vector<bytes_t> first_run(at(p.op_count()), -1);
+    for (std::size_t k = 0; k < order.size(); ++k) {
+        auto& x = first_run[at(order[k])];
+        x = x < 0 ? live[k] : x;
+    }
+    pick(first_run, hot, std::max<op_id>(1, p.op_count() / 200));
+    pick(fixed_bytes(p), footprint, 0);
+    return points;
+}
+
+/// The largest bound over `points`. Complexity: one `time_cut` and up to two dozen max-flows per point.
+[[nodiscard]] inline auto lower_bound(problem const& p, bytes_t budget, std::span<op_id const> points) -> cost_bound
+{
+    cost_bound best{p.base_cost(), none, false};
+    for (auto o : points) {
+        time_cut cut(p, o);
+        auto const extra = cut.lower_bound(budget);
+        if (!extra) {
+            return {0, o, true};
+        }
+        if (cost_t c = p.base_cost(); checked_add(c, *extra) && c > best.cost) {
+            best = {c, o, false};
+        }
+    }
+    return best;
+}
+
+} // namespace strata

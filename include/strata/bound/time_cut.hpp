@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// @brief What any schedule must pay at one instant: keep a tensor or run its producer again, as a minimum cut.
+///
+/// Stand at the start of the first run of op `at`. Every op before it has run, every op from it on is still to come.
+/// A tensor made before and needed from now on is either live (kept) or made again later, and then the inputs of its
+/// producer are kept or made again, and so on. Under a price `lambda` per byte kept, the cheapest such choice is a
+/// minimum s-t cut:
+///
+///     source ──size·λ──► producer(v) ──cost──► sink        v needed: keep it, or its producer runs again
+///     op ──∞──► u ──size·λ──► producer(u)                  u read by an op that runs again, itself not needed
+///
+/// By Lagrangian duality cut(λ) − λ·(budget − fixed) is at most the recomputation cost of every plan that fits.
+/// An op that may not be replayed is the sink itself: its price is infinite.
+#pragma once
+
+#include <strata/bound/max_flow.hpp>
+#include <strata/problem/problem.hpp>
+#include <strata/units.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace strata {
+
+/// The choice of a cut: bytes kept across the instant beyond `time_cut::fixed`, and cost of what runs again.
+struct cut_point {
+    bytes_t kept = 0;
+    cost_t recomputed = 0;
+    friend auto operator==(cut_point const&, cut_point const&) -> bool = default;
+};
+
+/// The minimum cuts of a problem at the first run of one op, for any price of a byte. Source: planning study of this
+/// project, docs/design/0002-bounds.md; the closure is the one of Checkmate's constraints at one stage.
+class time_cut {
+public:
+    /// Requires: `at` is an op of `p`; `p` outlives the cut.
+    /// Complexity: O(ops + tensors + reads and writes before `at`).
+    time_cut(problem const& p, op_id at)
+        : p_(&p)
+        , at_(at)
+        , role_(index(p.tensor_count()), role::absent)
+    {
+        account_for_instant();
+        build_network();
+    }
+
+    [[nodiscard]] auto at() const noexcept -> op_id { return at_; }
+
+    /// Bytes that are live at the instant in every schedule: resident, inputs, outputs and workspace of `at`, gradients
+    /// under way, and tensors that nothing can make again.
+    [[nodiscard]] auto fixed() const noexcept -> bytes_t { return fixed_; }
+
+    /// Tensors whose fate the cut decides: made before, needed from now on.
+    [[nodiscard]] auto needed() const noexcept -> std::span<tensor_id const> { return needed_; }
+
+    /// Solves for price `lambda` (cost per byte) scaled per tensor by `factor` (empty: 1 for all). Tensors of more than
+    /// `room` bytes cannot be kept. `kept` then answers for this cut.
+    /// Returns: the point, or nothing when a tensor larger than `room` can be neither kept nor made again.
+    auto solve(double lambda, std::span<double const> factor = {}, bytes_t room = max_bytes) -> std::optional<cut_point>
+    {
+        // Costs have 50 bits. A price so steep that all bytes together would near `infinite` has both made smaller: that
+        // takes precision from the bound, whereas a sum taken for infinite would make it false.
+        auto const dearest = factor.empty() ? 1.0 : std::max(1.0, *std::max_element(factor.begin(), factor.end()));
+        scale_ = std::min(cost_scale_, std::ldexp(1.0, 58) / std::max(1.0, lambda * dearest * bytes_sum_));
+        set_prices(scale_ * a_little_less, lambda * scale_ * a_little_less, factor, room);
+        return solved();
+    }
+
+    /// The cut that keeps the fewest bytes, at any cost. Of more than 2^53 bytes the point may count too few.
+    auto solve_fewest_bytes(bytes_t room = max_bytes) -> std::optional<cut_point>
+    {
+        constexpr double exact = 0x1p53; // up to here a double counts every byte
+        auto const scale = bytes_sum_ < exact ? 1.0 : exact / bytes_sum_ * a_little_less;
+        set_prices(0, scale, {}, room);
+        auto c = solved();
+        if (c && scale != 1.0) { // no more than what is proven
+            c->kept = std::min(c->kept, static_cast<bytes_t>(static_cast<double>(flow_value_) / scale * a_little_less));
+        }
+        return c;
+    }
+
+    /// After a solve: true when the cut keeps `t` across the instant.
+    [[nodiscard]] auto kept(tensor_id t) const -> bool
+    {
+        switch (role_[index(t)]) {
+        case role::absent: return false;
+        case role::fixed: return true;
+        case role::needed: return !again(p_->producer(t));
+        case role::passed: return flow_.source_side(tensor_node_[index(t)]) && !again(p_->producer(t));
+        }
+        return false;
+    }
+
+    /// A proven lower bound of the recomputation cost under `budget`, by Newton's method on the dual (few solves).
+    /// Returns: nothing when the instant alone proves the budget infeasible.
+    [[nodiscard]] auto lower_bound(bytes_t budget) -> std::optional<cost_t>
+    {
+        if (budget < fixed_) {
+            return {};
+        }
+        auto const room = budget - fixed_;
+        auto cheap = cut_point{needed_bytes_, 0};
+        if (needed_bytes_ <= room) {
+            return 0; // every tensor fits, so none is larger than the room either
+        }
+        long double best = 0;
+        if (largest_needed_ > room) {
+            auto const c = solve(0, {}, room);
+            if (!c) {
+                return {};
+            }
+            cheap = *c;
+            best = dual(0, room);
+        }
+        auto const small = solve_fewest_bytes(room);
+        if (!small || small->kept > room) {
+            return {};
+        }
+        if (cheap.kept <= room) {
+            return round_up(best);
+        }
+        auto tight = *small;
+        for (int i = 0; i < max_solves && cheap.kept > tight.kept; ++i) {
+            auto const lambda =
+                static_cast<double>(tight.recomputed - cheap.recomputed) / static_cast<double>(cheap.kept - tight.kept);
+            if (lambda < 0) {
+                break; // costs too large for 50 bits have hidden a difference; a negative price would prove nothing
+            }
+            auto const c = solve(lambda, {}, room);
+            if (!c) {
+                return {};
+            }
+            auto const value = dual(lambda, room);
+            bool const better = value > best + 1e-9L * static_cast<long double>(p_->base_cost());
+            best = std::max(best, value);
+            auto const on_line =
+                static_cast<long double>(c->recomputed) + static_cast<long double>(lambda) * c->kept >=
+                static_cast<long double>(cheap.recomputed) + static_cast<long double>(lambda) * cheap.kept - 1e-6L;
+            if (on_line || (!better && i > 3)) {
+                break;
+            }
+            (c->kept > room ? cheap : tight) = *c;
+        }
+        return round_up(best);
+    }
+
+    /// The lower convex hull of all cuts, from fewest to most bytes: the bound for every budget at once by
+    /// interpolation at `budget - fixed()`, up to the rounding of prices. With `max_points` points the hull may be
+    /// incomplete, and a line between two of them lies above the bound. Source: Eisner and Severance, "Mathematical
+    /// techniques for efficient record segmentation in large shared databases", 1976. Complexity: at most two solves
+    /// per point.
+    [[nodiscard]] auto curve(int max_points = 64) -> std::vector<cut_point>
+    {
+        auto const small = solve_fewest_bytes();
+        auto const large = cut_point{needed_bytes_, 0};
+        std::vector<cut_point> hull;
+        if (!small || small->kept >= large.kept) {
+            return {large};
+        }
+        hull = {*small, large};
+        std::vector<std::pair<cut_point, cut_point>> open = {{*small, large}};
+        // Breadth first, so that a small allowance still covers the whole range.
+        for (std::size_t i = 0; i < open.size() && static_cast<int>(hull.size()) < max_points; ++i) {
+            auto const [a, b] = open[i];
+            auto const lambda = static_cast<double>(a.recomputed - b.recomputed) / static_cast<double>(b.kept - a.kept);
+            auto const c = solve(lambda);
+            if (!c || c->kept <= a.kept || c->kept >= b.kept) {
+                continue;
+            }
+            auto const line = static_cast<double>(a.recomputed) + lambda * static_cast<double>(a.kept);
+            if (static_cast<double>(c->recomputed) + lambda * static_cast<double>(c->kept) >= line * (1 - 1e-12)) {
+                continue;
+            }
+            hull.push_back(*c);
+            open.emplace_back(a, *c);
+            open.emplace_back(*c, b);
+        }
+        std::sort(hull.begin(), hull.end(), [](auto const& x, auto const& y) { return x.kept < y.kept; });
+        return hull;
+    }
+
+private:
+    enum class role : unsigned char { absent, fixed, needed, passed };
+    struct keep_arc {
+        tensor_id tensor;
+        max_flow::arc arc;
+    };
+    struct op_arc {
+        op_id op;
+        max_flow::arc arc;
+    };
+    static constexpr max_flow::node source = 0;
+    static constexpr max_flow::node sink = 1;
+    static constexpr int max_solves = 24;
+    static constexpr double a_little_less = 1 - 0x1p-50; // so that a product of doubles rounds below the true one
+
+    static auto index(std::int32_t i) noexcept -> std::size_t { return static_cast<std::size_t>(i); }
+
+    [[nodiscard]] auto needed_later(tensor_id t) const -> bool
+    {
+        auto const readers = p_->consumers(t);
+        return p_->is_target(t) || (!readers.empty() && readers.back() >= at_);
+    }
+
+    void account_for_instant()
+    {
+        auto const& p = *p_;
+        fixed_ = p.resident_bytes() + p.workspace(at_);
+        auto const take = [&](tensor_id t) {
+            if (role_[index(t)] != role::fixed) {
+                role_[index(t)] = role::fixed;
+                fixed_ += p.size(t);
+            }
+        };
+        std::for_each(p.inputs(at_).begin(), p.inputs(at_).end(), take);
+        std::for_each(p.outputs(at_).begin(), p.outputs(at_).end(), take);
+        for (tensor_id t = 0; t < p.tensor_count(); ++t) {
+            auto const makers = p.producers(t);
+            if (makers.empty() || makers.front() >= at_ || role_[index(t)] == role::fixed) {
+                continue;
+            }
+            if (makers.size() > 1) {
+                if (makers.back() >= at_ || needed_later(t)) {
+                    take(t); // begun and still wanted: it cannot be begun a second time
+                }
+            } else if (needed_later(t)) {
+                if (p.replayable(makers.front())) {
+                    role_[index(t)] = role::needed;
+                    needed_.push_back(t);
+                    needed_bytes_ += p.size(t);
+                    largest_needed_ = std::max(largest_needed_, p.size(t));
+                } else {
+                    take(t);
+                }
+            }
+        }
+    }
+
+    void build_network()
+    {
+        auto const& p = *p_;
+        op_node_.assign(index(at_), none);
+        tensor_node_.assign(role_.size(), none);
+        max_flow::node nodes = 2;
+        std::vector<op_id> ops;
+        std::vector<tensor_id> passed;
+        auto const reach = [&](op_id o) {
+            if (op_node_[index(o)] == none) {
+                op_node_[index(o)] = p.replayable(o) ? nodes++ : sink;
+                if (p.replayable(o)) {
+                    ops.push_back(o);
+                    cost_sum_ += static_cast<double>(p.cost(o));
+                }
+            }
+        };
+        for (auto t : needed_) {
+            reach(p.producer(t));
+        }
+        for (std::size_t i = 0; i < ops.size(); ++i) {
+            for (auto u : p.inputs(ops[i])) {
+                if (role_[index(u)] != role::absent) {
+                    continue;
+                }
+                role_[index(u)] = role::passed;
+                tensor_node_[index(u)] = nodes++;
+                passed.push_back(u);
+                // Many producers means accumulated: no longer wanted, so it may be gone for good, and only keeping helps.
+                if (p.accumulated(u)) {
+                    continue;
+                }
+                reach(p.producer(u));
+            }
+        }
+        flow_ = max_flow(nodes);
+        for (auto t : needed_) {
+            keep_.push_back({t, flow_.add(source, op_node_[index(p.producer(t))])});
+            bytes_sum_ += static_cast<double>(p.size(t));
+        }
+        for (auto u : passed) {
+            auto const to = p.accumulated(u) ? sink : op_node_[index(p.producer(u))];
+            keep_.push_back({u, flow_.add(tensor_node_[index(u)], to)});
+            bytes_sum_ += static_cast<double>(p.size(u));
+        }
+        for (auto o : ops) {
+            run_.push_back({o, flow_.add(op_node_[index(o)], sink)});
+            for (auto u : p.inputs(o)) {
+                if (role_[index(u)] == role::passed) {
+                    closure_.push_back(flow_.add(op_node_[index(o)], tensor_node_[index(u)]));
+                }
+            }
+        }
+        flow_.freeze();
+        // Capacities use 50 bits: fine enough for any cost, coarse enough that no sum overflows.
+        cost_scale_ = std::ldexp(1.0, 50) / std::max(cost_sum_, 1.0);
+    }
+
+    void set_prices(double per_cost, double per_byte, std::span<double const> factor, bytes_t room)
+    {
+        constexpr double cap = 0x1p58;
+        for (auto const& [t, a] : keep_) {
+            // Rounded down: a smaller capacity can only lower the bound.
+            auto const price = per_byte * static_cast<double>(p_->size(t)) * (factor.empty() ? 1.0 : factor[index(t)]);
+            flow_.set_capacity(
+                a, p_->size(t) > room ? max_flow::infinite : static_cast<max_flow::flow>(std::min(price, cap)));
+        }
+        for (auto const& [o, a] : run_) {
+            flow_.set_capacity(a, static_cast<max_flow::flow>(per_cost * static_cast<double>(p_->cost(o))));
+        }
+        for (auto a : closure_) {
+            flow_.set_capacity(a, max_flow::infinite);
+        }
+    }
+
+    auto solved() -> std::optional<cut_point>
+    {
+        flow_value_ = flow_.solve(source, sink);
+        if (flow_value_ >= max_flow::infinite) {
+            return {};
+        }
+        cut_point c;
+        for (auto const& k : keep_) {
+            if (kept(k.tensor)) {
+                c.kept += p_->size(k.tensor);
+            }
+        }
+        for (auto const& r : run_) {
+            if (flow_.source_side(op_node_[index(r.op)])) {
+                c.recomputed += p_->cost(r.op);
+            }
+        }
+        return c;
+    }
+
+    [[nodiscard]] auto again(op_id o) const -> bool
+    {
+        auto const n = op_node_[index(o)];
+        return n != none && n != sink && flow_.source_side(n);
+    }
+
+    [[nodiscard]] auto dual(double lambda, bytes_t room) const -> long double
+    {
+        return static_cast<long double>(flow_value_) / static_cast<long double>(scale_) -
+               static_cast<long double>(lambda) * static_cast<long double>(room);
+    }
+
+    /// Costs are whole numbers, so a bound may be rounded up; what rounding errors may have added is taken off first.
+    [[nodiscard]] auto round_up(long double bound) const -> cost_t
+    {
+        auto const noise = 8 * std::numeric_limits<long double>::epsilon() * static_cast<long double>(cost_sum_);
+        auto const safe = bound - 1e-12L * std::abs(bound) - 1e-6L - noise;
+        return safe <= 0 ? 0 : static_cast<cost_t>(std::ceil(safe));
+    }
+
+    problem const* p_;
+    op_id at_;
+    std::vector<role> role_;
+    bytes_t fixed_ = 0;
+    bytes_t needed_bytes_ = 0;
+    bytes_t largest_needed_ = 0;
+    std::vector<tensor_id> needed_;
+    std::vector<max_flow::node> op_node_, tensor_node_;
+    std::vector<keep_arc> keep_;
+    std::vector<op_arc> run_;
+    std::vector<max_flow::arc> closure_;
+    max_flow flow_{2};
+    max_flow::flow flow_value_ = 0;
+    double cost_sum_ = 0, bytes_sum_ = 0;
+    double cost_scale_ = 1, scale_ = 1; // of costs in capacities: the finest, and that of the last solve
+};
+
+} // namespace strata

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// @brief The entry point: from a problem (or a graph and its costs) and limits to a certified, placed plan.
+#pragma once
+
+#include <strata/bound/lower_bound.hpp>
+#include <strata/bound/minimum_budget.hpp>
+#include <strata/pipeline/certificate.hpp>
+#include <strata/place/place.hpp>
+#include <strata/problem/fingerprint.hpp>
+#include <strata/problem/problem.hpp>
+#include <strata/schedule/profile.hpp>
+#include <strata/schedule/schedule.hpp>
+#include <strata/schedule/validate.hpp>
+#include <strata/solve/concepts.hpp>
+#include <strata/solve/keep_all.hpp>
+#include <strata/solve/limits.hpp>
+#include <strata/solve/portfolio.hpp>
+#include <strata/solve/search.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace strata {
+
+namespace detail {
+
+/// Everything about a problem that does not depend on the budget, made once for many plans.
+class planner {
+public:
+    explicit planner(problem const& p)
+        : p_(&p)
+        , keep_all_(keep_all_order(p))
+        , keep_all_peak_(peak_of(p, keep_all_))
+        , least_(minimum_budget(p))
+    {
+    }
+
+    [[nodiscard]] auto subject() const noexcept -> problem const& { return *p_; }
+    [[nodiscard]] auto keep_all_peak() const noexcept -> bytes_t { return keep_all_peak_; }
+    [[nodiscard]] auto least() const noexcept -> byte_limit const& { return least_; }
+
+    /// An error when sums over a plan with many replays might leave the 64-bit range; solvers add without checks.
+    [[nodiscard]] auto check_sums() const -> std::optional<error>
+    {
+        cost_t dearest = 0;
+        bytes_t bytes = 0;
+        for (op_id o = 0; o < p_->op_count(); ++o) {
+            dearest = std::max(dearest, p_->cost(o));
+            bytes = std::max(bytes, p_->workspace(o));
+        }
+        for (tensor_id t = 0; t < p_->tensor_count(); ++t) {
+            bytes += p_->size(t); // `problem::make` has seen to it that this fits
+        }
+        if (dearest > (max_cost - p_->base_cost()) / order_editor::most_runs(*p_)) {
+            return fail(errc::overflow,
+                        "strata::plan: with replays, costs of " + std::to_string(dearest) +
+                            " do not fit 64 bits; give costs in a coarser unit");
+        }
+        if (bytes > max_bytes / 4) {
+            return fail(errc::overflow,
+                        "strata::plan: " + std::to_string(bytes) + " bytes of tensors do not fit 64 bits with replays");
+        }
+        return {};
+    }
+
+    /// Bytes that `b` allows, checked.
+    [[nodiscard]] auto resolve(budget const& b) const -> result<bytes_t>
+    {
+        if (b.is_fraction() && !(std::isfinite(b.share()) && b.share() >= 0)) {
+            return fail(errc::invalid_argument, "strata::plan: the budget's share must be a number of at least 0");
+        }
+        if (!b.is_fraction() && b.resolve(0, 0) < 0) {
+            return fail(errc::invalid_argument, "strata::plan: the budget must not be negative");
+        }
+        return b.resolve(p_->resident_bytes(), keep_all_peak_ - p_->resident_bytes());
+    }
+
+    /// The best order that `s` finds under `bytes`, and what is proven about it; not yet judged or placed.
+    template <solver S>
+    [[nodiscard]] auto
+    best_order(bytes_t bytes, limits const& lim, stop_watch const& stop, S const& s, candidate const* known) const
+        -> result<std::pair<candidate, cost_bound>>
+    {
+        if (bytes < least_.bytes) {
+            return infeasible(bytes, least_, {});
+        }
+        auto points = time_points(*p_, keep_all_, hot_points, footprint_points);
+        std::vector<std::pair<cost_t, op_id>> telling;
+        auto bound = cost_bound{p_->base_cost(), none, false};
+        for (auto o : points) {
+            auto const b = lower_bound(*p_, bytes, std::span<op_id const>(&o, 1));
+            if (b.infeasible) {
+                return infeasible(bytes, {bytes + 1, o}, {});
+            }
+            telling.emplace_back(-b.cost, o);
+            bound = b.cost > bound.cost ? b : bound;
+        }
+        std::stable_sort(
+            telling.begin(), telling.end(), [](auto const& a, auto const& b) { return a.first < b.first; });
+        std::transform(telling.begin(), telling.end(), points.begin(), [](auto const& x) { return x.second; });
+
+        search on(*p_, bytes, points, bound, lim, stop);
+        if (known != nullptr) {
+            on.propose({.make = [known] { return known->order; }, .name = known->name});
+        }
+        on.propose({.make = [this] { return keep_all_; }, .as_is = true, .name = "keep_all"});
+        s.solve(on);
+        if (!on.best()) {
+            if (stop.expired()) {
+                return fail(stop.why(), "strata::plan: stopped before any plan that fits was found; allow more time");
+            }
+            return infeasible(bytes, least_, on.lowest_peak());
+        }
+        return std::pair(*on.best(), tighten(bytes, *on.best(), bound, stop));
+    }
+
+    /// What is proven about every plan for `bytes`, looking where `best` is hot.
+    [[nodiscard]] auto bound_for(bytes_t bytes, candidate const& best, stop_watch const& stop) const -> cost_bound
+    {
+        return tighten(bytes, best, {p_->base_cost(), none, false}, stop);
+    }
+
+private:
+    static constexpr std::size_t hot_points = 3;
+    static constexpr std::size_t footprint_points = 2;
+
+    /// Looks for a stronger bound where the plan itself is hot, until nothing is left to gain.
+    [[nodiscard]] auto tighten(bytes_t bytes, candidate const& best, cost_bound bound, stop_watch const& stop) const
+        -> cost_bound
+    {
+        constexpr op_id small = 400;
+        constexpr op_id large = 3000;
+        constexpr std::size_t footprints = 10;
+        auto const hot = static_cast<std::size_t>(p_->op_count() > large ? 12 : 30);
+        for (auto o : time_points(*p_, best.order, hot, footprints, small)) {
+            auto const slack = static_cast<double>(best.cost - bound.cost);
+            if (slack <= 1e-4 * static_cast<double>(p_->base_cost()) || stop.expired()) {
+                break;
+            }
+            if (auto const b = lower_bound(*p_, bytes, std::span<op_id const>(&o, 1));
+                !b.infeasible && b.cost > bound.cost) {
+                bound = b;
+            }
+        }
+        return bound;
+    }
+
+    [[nodiscard]] auto infeasible(bytes_t bytes, byte_limit const& least, bytes_t lowest_peak) const -> error
+    {
+        feasibility f;
+        f.lower_limit = std::max(least.bytes, least_.bytes);
+        f.pinned_by = least.pinned_by;
+        f.pinned_by_name = p_->op(least.pinned_by).name;
+        f.known_feasible = lowest_peak > 0 && lowest_peak < keep_all_peak_ ? lowest_peak : keep_all_peak_;
+        auto const op =
+            "op " + std::to_string(f.pinned_by) + (f.pinned_by_name.empty() ? "" : " (" + f.pinned_by_name + ")");
+        auto const proven = bytes < f.lower_limit;
+        auto e = fail(errc::infeasible,
+                      "strata::plan: " + std::string(proven ? "no plan fits " : "no plan was found that fits ") +
+                          std::to_string(bytes) + " bytes: " + op + " alone needs " + std::to_string(f.lower_limit) +
+                          " bytes, resident tensors (" + std::to_string(p_->resident_bytes()) +
+                          ") included; a plan of " + std::to_string(*f.known_feasible) + " bytes is known");
+        e.limit = std::move(f);
+        return e;
+    }
+
+    problem const* p_;
+    run_order keep_all_;
+    bytes_t keep_all_peak_;
+    byte_limit least_;
+};
+
+/// Finds, judges and places a plan for `bytes`; asks for less when the arena turns out larger than what is left.
+template <solver S>
+[[nodiscard]] auto plan_within(
+    planner const& with, bytes_t bytes, limits const& lim, stop_watch const& stop, S const& s, candidate const* known)
+    -> result<certified_plan>
+{
+    constexpr int attempts = 4;
+    auto const& p = with.subject();
+    auto allowed = bytes;
+    auto placed_in = max_bytes; // least bytes that a placement of some plan took
+    for (int i = 0; i < attempts; ++i) {
+        auto found = with.best_order(allowed, lim, stop, s, known);
+        if (!found && i > 0 && found.error().code == errc::infeasible) {
+            break; // true of fewer bytes than were asked for
+        }
+        if (!found) {
+            return std::move(found).error();
+        }
+        auto const& [best, bound] = *found;
+        certified_plan made;
+        made.schedule = free_early(p, best.order);
+        auto const judged = validate(p, made.schedule, allowed);
+        if (!judged.ok()) {
+            return fail(errc::invalid_plan,
+                        "strata::plan: solver '" + best.name +
+                            "' gave a plan that the judge refuses: " + judged.violations.front().message);
+        }
+        auto placed = place(p, made.schedule, {.seed = lim.seed, .stop = stop, .target = bytes - p.resident_bytes()});
+        if (!placed) {
+            return std::move(placed).error();
+        }
+        auto const over = placed->arena - (bytes - p.resident_bytes());
+        if (over > 0) {
+            placed_in = std::min(placed_in, placed->arena + p.resident_bytes());
+            allowed -= over; // the bytes fit in sum but not in one piece: leave that much out and plan again
+            continue;
+        }
+        made.placement = *std::move(placed);
+        made.certificate = {.budget = bytes,
+                            .peak = judged.peak,
+                            .keep_all_peak = with.keep_all_peak(),
+                            .resident = p.resident_bytes(),
+                            .cost = judged.cost,
+                            .base_cost = p.base_cost(),
+                            // Proven for the bytes that were allowed; for more bytes only the trivial bound is.
+                            .lower_bound = allowed == bytes ? bound.cost : with.bound_for(bytes, best, stop).cost,
+                            .solver = best.name};
+        return made;
+    }
+    auto e = fail(errc::infeasible,
+                  "strata::plan: plans fit " + std::to_string(bytes) +
+                      " bytes in sum, but no placement in one arena was found that does; one of " +
+                      std::to_string(placed_in) + " bytes is known");
+    e.limit = feasibility{with.least().bytes, with.least().pinned_by, p.op(with.least().pinned_by).name, placed_in};
+    return e;
+}
+
+/// `p` with the alignment that `lim` asks for; nothing when `p` has it.
+[[nodiscard]] inline auto realigned(problem const& p, limits const& lim) -> result<std::optional<problem>>
+{
+    if (lim.alignment < 0) {
+        return fail(errc::invalid_argument,
+                    "strata::plan: alignment is " + std::to_string(lim.alignment) + ", must not be negative");
+    }
+    if (lim.alignment == 0 || lim.alignment == p.alignment()) {
+        return std::optional<problem>{};
+    }
+    auto spec = p.spec();
+    spec.alignment = lim.alignment;
+    auto made = problem::make(std::move(spec));
+    if (!made) {
+        return std::move(made).error();
+    }
+    return std::optional<problem>(*std::move(made));
+}
+
+} // namespace detail
+
+/// Plans one step: which tensors to keep, which to make again, and where each lives.
+///
+/// `lim.budget` bounds both the peak and the arena plus the resident bytes. The answer is judged by `validate` and
+/// placed; its certificate holds the proven lower bound. With a deadline the best plan found by then is returned.
+/// Errors: `infeasible` with the proven limit, the op that pins it and a budget known to work; `deadline` or `cancelled`
+/// when there was no time for any plan; `invalid_argument` for a budget that makes no sense; `overflow`.
+/// Throws: whatever a user's solver throws.
+/// Complexity: a few dozen cuts and edits, near-linear in ops for training graphs.
+template <class S = default_solver>
+[[nodiscard]] auto plan(problem const& p, limits const& lim = {}, S const& s = {}) -> result<certified_plan>
+{
+    require_solver<S>();
+    auto const begin = std::chrono::steady_clock::now();
+    stop_watch const stop(lim);
+    auto const realigned = detail::realigned(p, lim);
+    if (!realigned) {
+        return realigned.error();
+    }
+    detail::planner const with(*realigned ? **realigned : p);
+    if (auto e = with.check_sums()) {
+        return *std::move(e);
+    }
+    auto const bytes = with.resolve(lim.budget);
+    if (!bytes) {
+        return bytes.error();
+    }
+    auto reporting = lim;
+    if (lim.on_progress) {
+        // A second search, after a placement that did not fit, begins anew; what was reported must not fall.
+        reporting.on_progress = [&lim, most = 0.0](progress now) mutable {
+            now.done = most = std::max(most, now.done);
+            lim.on_progress(now);
+        };
+    }
+    auto made = detail::plan_within(with, *bytes, reporting, stop, s, nullptr);
+    if (made) {
+        made->fingerprint = fingerprint(p);
+        made->certificate.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    }
+    return made;
+}
+
+} // namespace strata

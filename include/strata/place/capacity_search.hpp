@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// @brief Depth-first search for a placement within a given capacity: finds one, or proves that there is none.
+///
+/// The search builds placements from the bottom up. It only looks at *canonical* ones: no buffer can be moved to a lower
+/// offset by itself. Sorted by offset, each buffer of such a placement rests on one placed before it (or on 0), so the
+/// offset of the next buffer is never a choice, only which buffer comes next. If any placement fits, a canonical one does
+/// (move buffers down until none moves). Canonical placements and the kind of pruning come from M. D. Moffitt,
+/// "MiniMalloc", ASPLOS 2023; the bounds below are our own:
+///
+///   - *floor*: an unplaced buffer lies at or above the last offset, and above whatever was placed in its lifetime; if
+///     it could already have been placed lower, it must still be lifted by an unplaced neighbour, so it lies above one;
+///   - *stack*: at any time the unplaced buffers stack up; sorted by floor, the stack must stay within the capacity
+///     (the one-machine bound of scheduling with release dates);
+///   - *room below*: once an unplaced buffer fits entirely below the next offset, it could move down: not canonical;
+///   - *parts*: when no unplaced buffer links an earlier time with a later one, both sides are solved on their own.
+///
+/// Which buffer to try first decides everything, and no rule is best everywhere: the search restarts in rounds with
+/// several rules and growing node limits, and lets buffers go first that failed often.
+#pragma once
+
+#include <strata/place/mix.hpp>
+#include <strata/place/packing_instance.hpp>
+#include <strata/place/placement.hpp>
+#include <strata/solve/limits.hpp>
+#include <strata/units.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <numeric>
+#include <span>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace strata::detail {
+
+/// Searches one set of lifetimes for placements within capacities of the caller's choice.
+///
+/// Needs O(n²) memory in the number of lifetimes, and recursion as deep as there are lifetimes: meant for up to a few
+/// thousand. Lifetimes that are empty or of zero bytes lie at offset 0.
+class capacity_search {
+public:
+    enum class answer : std::uint8_t {
+        found,      ///< `offsets` fit
+        impossible, ///< proven: no placement fits
+        gave_up,    ///< out of nodes or time
+    };
+
+    /// Requires: sizes are not negative, their sum (rounded up to `alignment`) fits 64 bits.
+    capacity_search(std::span<lifetime const> lifetimes, bytes_t alignment, std::uint64_t seed);
+
+    /// Looks for a placement whose buffers, rounded up, end at or below `capacity`.
+    /// Visits at most `max_nodes` nodes. Same calls in the same order, same answers.
+    auto run(bytes_t capacity, std::int64_t max_nodes, stop_watch const& stop) -> answer;
+
+    /// The offsets found by the last `run` that answered `found`, as ordered in the constructor.
+    [[nodiscard]] auto offsets() const noexcept -> std::vector<bytes_t> const& { return offsets_; }
+    /// Nodes visited so far, over all runs.
+    [[nodiscard]] auto nodes() const noexcept -> std::int64_t { return visited_; }
+
+private:
+    using index = packing_instance::index;
+    using part = section_range;
+    struct position { // of the buffer placed last: the next one lies above it, or beside it with a larger rank
+        bytes_t offset;
+        index rank;
+    };
+    static constexpr int rules = 9;
+
+    static auto at(index i) noexcept -> std::size_t { return static_cast<std::size_t>(i); }
+    void make_ranks(int rule);
+    [[nodiscard]] auto late(index b, position last) const -> bool
+    {
+        return std::pair(floor_[at(b)], rank_[at(b)]) < std::pair(last.offset, last.rank);
+    }
+    void blame(index b) { failures_[at(b)] += 1; }
+    auto raise_lows(position last) -> bool;
+    auto stacks_fit(part p) -> bool;
+    auto stack_height(index section) -> bytes_t;
+    void place(index b);
+    void undo(std::size_t placed, std::size_t lifts);
+    auto solve_parts(part p, position last) -> bool;
+    auto branch(part p, position last) -> bool;
+
+    std::uint64_t seed_;
+    std::vector<bytes_t> offsets_; // of the caller's lifetimes
+    packing_instance x_;           // members of a section are reordered by stack_height, nothing else changes
+    std::vector<index> rank_;      // of each buffer: lower is tried first
+    std::vector<double> failures_; // of each buffer, fading
+
+    bytes_t capacity_ = 0;
+    std::vector<char> placed_;
+    std::vector<bytes_t> floor_;                   // lowest offset above everything placed in the life of a buffer
+    std::vector<bytes_t> low_;                     // proven lower bound of the offset, set by raise_lows
+    std::vector<bytes_t> remaining_;               // of each section: bytes not placed
+    std::vector<index> trail_;                     // buffers in the order placed
+    std::vector<std::pair<index, bytes_t>> lifts_; // buffer and its floor before it was lifted
+    std::vector<index> unplaced_;                  // of the part being looked at; valid until the next branch
+    std::int64_t visited_ = 0;
+    std::int64_t node_limit_ = 0;
+    bool stopped_ = false;
+    stop_watch const* stop_ = nullptr;
+};
+
+inline capacity_search::capacity_search(std::span<lifetime const> lifetimes, bytes_t alignment, std::uint64_t seed)
+    : seed_(seed)
+    , offsets_(lifetimes.size(), 0)
+    , x_(make_instance(lifetimes, alignment))
+    , rank_(x_.size.size())
+    , failures_(x_.size.size(), 0)
+    , placed_(x_.size.size(), 0)
+    , floor_(x_.size.size(), 0)
+    , low_(x_.size.size(), 0)
+    , remaining_(x_.load)
+{
+}
+
+/// Ranks buffers by three keys, largest first; ties are broken by the seed.
+inline void capacity_search::make_ranks(int rule)
+{
+    std::vector<std::pair<std::array<double, 3>, std::uint64_t>> keys;
+    for (std::size_t b = 0; b < x_.size.size(); ++b) {
+        auto const size = static_cast<double>(x_.size[b]);
+        auto const width = x_.duration[b];
+        auto const area = size * width;
+        auto const crowd = x_.crowd[b];
+        std::array<std::array<double, 3>, rules> const by{{{width, area, crowd},
+                                                           {crowd, area, width},
+                                                           {crowd, width, area},
+                                                           {area, width, crowd},
+                                                           {size, width, crowd},
+                                                           {width, crowd, area},
+                                                           {failures_[b], width, area},
+                                                           {failures_[b] * width, width, area},
+                                                           {failures_[b] * area, width, area}}};
+        keys.emplace_back(by[static_cast<std::size_t>(rule)], mix(seed_ + b));
+    }
+    std::vector<index> order(x_.size.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::sort(order.begin(), order.end(), [&](index x, index y) {
+        return std::tie(keys[at(x)].first, keys[at(x)].second, x) > std::tie(keys[at(y)].first, keys[at(y)].second, y);
+    });
+    for (std::size_t k = 0; k < order.size(); ++k) {
+        rank_[at(order[k])] = static_cast<index>(k);
+    }
+}
+
+inline auto capacity_search::run(bytes_t capacity, std::int64_t max_nodes, stop_watch const& stop) -> answer
+{
+    capacity_ = capacity;
+    stop_ = &stop;
+    auto const give_up_at = visited_ + max_nodes;
+    std::int64_t per_round = 2000;
+    for (int rule = 0; visited_ < give_up_at; ++rule) {
+        if (rule == rules) {
+            rule = 0;
+            per_round += per_round / 2;
+            for (auto& f : failures_) {
+                f /= 2;
+            }
+        }
+        make_ranks(rule);
+        stopped_ = stop.expired();
+        node_limit_ = visited_ + std::min(per_round, give_up_at - visited_);
+        bool const found = !stopped_ && solve_parts({0, static_cast<index>(x_.members.size())}, {0, -1});
+        if (found) {
+            for (std::size_t b = 0; b < x_.size.size(); ++b) {
+                offsets_[x_.source[b]] = floor_[b];
+            }
+        }
+        undo(0, 0);
+        if (found) {
+            return answer::found;
+        }
+        if (!stopped_) {
+            return answer::impossible;
+        }
+        if (stop.expired()) {
+            break;
+        }
+    }
+    return answer::gave_up;
+}
+
+/// Sets `low_` of the unplaced buffers. Returns: false if one of them cannot lie within the capacity.
+inline auto capacity_search::raise_lows(position last) -> bool
+{
+    for (auto b : unplaced_) {
+        auto low = std::max(floor_[at(b)], last.offset);
+        if (late(b, last)) {
+            auto lifted = max_bytes;
+            for (auto c : x_.neighbours[at(b)]) {
+                if (last.offset + x_.size[at(c)] >= lifted) {
+                    break; // sorted by size: no later neighbour ends lower
+                }
+                if (placed_[at(c)] == 0) {
+                    lifted = std::min(lifted, std::max(floor_[at(c)], last.offset) + x_.size[at(c)]);
+                }
+            }
+            low = std::max(low, lifted);
+        }
+        if (low > capacity_ - x_.size[at(b)]) {
+            blame(b);
+            return false;
+        }
+        low_[at(b)] = low;
+    }
+    return true;
+}
+
+/// Height that the unplaced buffers of a section reach at least, given `low_`.
+inline auto capacity_search::stack_height(index section) -> bytes_t
+{
+    auto& members = x_.members[at(section)];
+    bytes_t lowest = max_bytes;
+    bytes_t highest = 0;
+    for (auto b : members) {
+        if (placed_[at(b)] == 0) {
+            lowest = std::min(lowest, low_[at(b)]);
+            highest = std::max(highest, low_[at(b)]);
+        }
+    }
+    auto const rest = remaining_[at(section)];
+    if (lowest > capacity_ - rest || highest <= capacity_ - rest) {
+        return lowest + rest; // decided without sorting
+    }
+    // Insertion sort, unplaced first: the order hardly changes from node to node.
+    for (std::size_t i = 1; i < members.size(); ++i) {
+        auto const b = members[i];
+        if (placed_[at(b)] != 0) {
+            continue;
+        }
+        auto j = i;
+        for (; j > 0 && (placed_[at(members[j - 1])] != 0 || low_[at(members[j - 1])] > low_[at(b)]); --j) {
+            members[j] = members[j - 1];
+        }
+        members[j] = b;
+    }
+    bytes_t height = 0;
+    for (auto b : members) {
+        if (placed_[at(b)] != 0) {
+            break;
+        }
+        height = std::max(height, low_[at(b)]) + x_.size[at(b)];
+    }
+    return height;
+}
+
+inline auto capacity_search::stacks_fit(part p) -> bool
+{
+    bytes_t highest = 0;
+    for (auto b : unplaced_) {
+        highest = std::max(highest, low_[at(b)]);
+    }
+    for (auto s = p.begin; s < p.end; ++s) {
+        if (highest > capacity_ - remaining_[at(s)] && stack_height(s) > capacity_) {
+            for (auto b : x_.members[at(s)]) {
+                if (placed_[at(b)] == 0) {
+                    blame(b);
+                }
+            }
+            return false;
+        }
+    }
+    return true;
+}
+
+inline void capacity_search::place(index b)
+{
+    auto const end = floor_[at(b)] + x_.size[at(b)];
+    placed_[at(b)] = 1;
+    trail_.push_back(b);
+    for (auto s = x_.sections[at(b)].begin; s < x_.sections[at(b)].end; ++s) {
+        remaining_[at(s)] -= x_.size[at(b)];
+    }
+    for (auto c : x_.neighbours[at(b)]) {
+        if (placed_[at(c)] == 0 && floor_[at(c)] < end) {
+            lifts_.emplace_back(c, floor_[at(c)]);
+            floor_[at(c)] = end;
+        }
+    }
+}
+
+inline void capacity_search::undo(std::size_t placed, std::size_t lifts)
+{
+    for (; lifts_.size() > lifts; lifts_.pop_back()) {
+        floor_[at(lifts_.back().first)] = lifts_.back().second;
+    }
+    for (; trail_.size() > placed; trail_.pop_back()) {
+        auto const b = trail_.back();
+        placed_[at(b)] = 0;
+        for (auto s = x_.sections[at(b)].begin; s < x_.sections[at(b)].end; ++s) {
+            remaining_[at(s)] += x_.size[at(b)];
+        }
+    }
+}
+
+/// Cuts the sections of `p` where no unplaced buffer crosses and solves the parts, shortest first.
+inline auto capacity_search::solve_parts(part p, position last) -> bool
+{
+    std::vector<part> parts;
+    for (auto k = x_.first[at(p.begin)]; k < x_.first[at(p.end)]; ++k) {
+        auto const b = x_.by_begin[k];
+        if (placed_[at(b)] != 0) {
+            continue;
+        }
+        auto const s = x_.sections[at(b)];
+        if (parts.empty() || s.begin >= parts.back().end) {
+            parts.push_back(s);
+        } else {
+            parts.back().end = std::max(parts.back().end, s.end);
+        }
+    }
+    std::stable_sort(parts.begin(), parts.end(), [](part x, part y) { return x.end - x.begin < y.end - y.begin; });
+    // Parts do not touch: if one has no solution, others of the rest cannot help it.
+    return std::all_of(parts.begin(), parts.end(), [&](part x) { return branch(x, last); });
+}
+
+inline auto capacity_search::branch(part p, position last) -> bool
+{
+    ++visited_;
+    if (visited_ > node_limit_ || (visited_ % 256 == 0 && stop_->expired())) {
+        stopped_ = true;
+        return false;
+    }
+    unplaced_.clear();
+    for (auto k = x_.first[at(p.begin)]; k < x_.first[at(p.end)]; ++k) {
+        if (placed_[at(x_.by_begin[k])] == 0) {
+            unplaced_.push_back(x_.by_begin[k]);
+        }
+    }
+    if (!raise_lows(last) || !stacks_fit(p)) {
+        return false;
+    }
+    // Room below: the next offset must be lower than where any other buffer would end if placed now.
+    index lowest = -1;
+    auto lowest_end = max_bytes;
+    auto second_end = max_bytes;
+    for (auto b : unplaced_) {
+        auto const end = floor_[at(b)] + x_.size[at(b)];
+        if (end < lowest_end) {
+            second_end = std::exchange(lowest_end, end);
+            lowest = b;
+        } else {
+            second_end = std::min(second_end, end);
+        }
+    }
+    std::vector<index> next;
+    std::copy_if(unplaced_.begin(), unplaced_.end(), std::back_inserter(next), [&](index b) {
+        return !late(b, last) && floor_[at(b)] < (b == lowest ? second_end : lowest_end);
+    });
+    std::sort(next.begin(), next.end(), [&](index x, index y) {
+        return std::pair(floor_[at(x)], rank_[at(x)]) < std::pair(floor_[at(y)], rank_[at(y)]);
+    });
+    auto const placed = trail_.size();
+    auto const lifts = lifts_.size();
+    for (auto b : next) {
+        place(b);
+        if (solve_parts(p, {floor_[at(b)], rank_[at(b)]})) {
+            return true;
+        }
+        undo(placed, lifts);
+        if (stopped_) {
+            return false;
+        }
+    }
+    return false;
+}
+
+} // namespace strata::detail

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// @brief Size-descending first fit: the placement that is tight on almost every plan, in near n log n time.
+#pragma once
+
+#include <strata/place/lifetimes.hpp>
+#include <strata/place/occupancy.hpp>
+#include <strata/place/placement.hpp>
+#include <strata/units.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace strata {
+
+/// What decides who is placed first; the largest value goes first, ties by duration, then by index.
+enum class packing_order : std::uint8_t {
+    size,     ///< bytes
+    area,     ///< bytes x duration
+    duration, ///< steps from begin to end
+    begin,    ///< the order of execution, as an allocator at run time meets them (earliest first)
+};
+
+/// The indices of `lifetimes` in the order in which to place them.
+/// Complexity: O(n log n).
+[[nodiscard]] inline auto order_of(std::span<lifetime const> lifetimes, packing_order by) -> std::vector<std::size_t>
+{
+    std::vector<std::tuple<double, double, std::size_t>> keys; // ascending
+    keys.reserve(lifetimes.size());
+    for (std::size_t i = 0; i < lifetimes.size(); ++i) {
+        auto const& x = lifetimes[i];
+        auto const size = static_cast<double>(x.size);
+        auto const duration = static_cast<double>(x.end) - static_cast<double>(x.begin);
+        double key = 0;
+        switch (by) {
+        case packing_order::size: key = -size; break;
+        case packing_order::area: key = -size * duration; break;
+        case packing_order::duration: key = -duration; break;
+        case packing_order::begin: key = static_cast<double>(x.begin); break;
+        }
+        keys.emplace_back(key, -duration, i);
+    }
+    std::sort(keys.begin(), keys.end());
+    std::vector<std::size_t> order;
+    order.reserve(keys.size());
+    for (auto const& k : keys) {
+        order.push_back(std::get<2>(k));
+    }
+    return order;
+}
+
+namespace detail {
+
+/// Places one set of lifetimes in any number of orders; keeps its memory from one to the next.
+class packer {
+public:
+    packer(std::span<lifetime const> lifetimes, bytes_t alignment)
+        : taken_(lifetimes)
+        , offsets_(lifetimes.size(), 0)
+    {
+        size_.reserve(lifetimes.size());
+        for (auto const& x : lifetimes) {
+            size_.push_back(x.begin < x.end ? align_up(x.size, alignment) : 0);
+        }
+    }
+
+    /// Puts every lifetime of `order` where `fit` says, given those before it; gives up above `limit`.
+    /// Returns: the end of the highest buffer with its size rounded up, or `max_bytes` when that would exceed `limit`;
+    /// the offsets are complete only in the first case.
+    auto pack(std::span<std::size_t const> order, occupancy::fit fit, bytes_t limit = max_bytes - 1) -> bytes_t
+    {
+        taken_.clear();
+        bytes_t arena = 0;
+        for (auto i : order) {
+            if (size_[i] == 0) {
+                continue; // meets nobody; stays at 0
+            }
+            auto const offset = taken_.find(i, size_[i], fit);
+            if (size_[i] > limit - offset) {
+                return max_bytes;
+            }
+            taken_.add(i, offset, size_[i]);
+            offsets_[i] = offset;
+            arena = std::max(arena, offset + size_[i]);
+        }
+        return arena;
+    }
+
+    [[nodiscard]] auto offsets() const noexcept -> std::vector<bytes_t> const& { return offsets_; }
+    /// Size of lifetime `i` rounded up; 0 if it is empty.
+    [[nodiscard]] auto size(std::size_t i) const noexcept -> bytes_t { return size_[i]; }
+
+private:
+    occupancy taken_;
+    std::vector<bytes_t> size_;
+    std::vector<bytes_t> offsets_;
+};
+
+/// `lifetimes` with `offsets`, and the arena they need.
+[[nodiscard]] inline auto
+make_placement(std::vector<lifetime> lifetimes, std::vector<bytes_t> offsets, bytes_t alignment) -> placement
+{
+    placement r{std::move(lifetimes), std::move(offsets), 0, alignment};
+    for (std::size_t i = 0; i < r.lifetimes.size(); ++i) {
+        r.arena = std::max(r.arena, r.offsets[i] + r.lifetimes[i].size);
+    }
+    return r;
+}
+
+} // namespace detail
+
+/// Places the largest buffer first, each at the lowest offset that is free during its whole lifetime.
+///
+/// Buffers of zero bytes lie at offset 0. The order of `lifetimes` is kept in the answer.
+/// Requires: sizes are not negative, their sum (rounded up) fits 64 bits, alignment >= 1.
+/// Complexity: O(n log n) set operations; a set is short when buffers pack tightly (see occupancy.hpp).
+[[nodiscard]] inline auto first_fit(std::vector<lifetime> lifetimes, bytes_t alignment = 1) -> placement
+{
+    detail::packer p(lifetimes, alignment);
+    p.pack(order_of(lifetimes, packing_order::size), detail::occupancy::fit::lowest);
+    return detail::make_placement(std::move(lifetimes), p.offsets(), alignment);
+}
+
+} // namespace strata

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// @brief Writes the `problem_spec` of a fused graph: one op per group, one tensor per buffer, temporaries left out.
+#pragma once
+
+#include <strata/problem/aliased_spec.hpp>
+#include <strata/problem/effects.hpp>
+#include <strata/problem/fuse.hpp>
+#include <strata/problem/problem.hpp>
+#include <strata/result.hpp>
+#include <strata/units.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace strata {
+
+namespace detail {
+
+/// Fuses, then folds; the public parts become members of a `lowering`, which documents what a group is.
+class spec_folder {
+public:
+    spec_folder(aliased_spec const& spec, buffer_table const& table)
+        : spec_(spec)
+        , table_(table)
+        , groups(fuse(spec, table))
+        , group_of(spec.plain.ops.size(), none)
+        , tensor_of(spec.plain.tensors.size(), none)
+        , freed_after(spec.plain.ops.size())
+    {
+        for (std::size_t p = 0; p < groups.size(); ++p) {
+            for (auto o : groups[p]) {
+                group_of[at(o)] = static_cast<op_id>(p);
+            }
+        }
+        find_temporaries();
+    }
+
+    [[nodiscard]] auto folded() -> result<problem_spec>
+    {
+        auto const& from = spec_.plain;
+        problem_spec to;
+        to.name = from.name;
+        to.alignment = from.alignment;
+        for (std::size_t t = 0; t < tensor_of.size(); ++t) {
+            if (table_.buffer_of[t] == static_cast<tensor_id>(t) && temporary_[t] == 0) {
+                tensor_of[t] = static_cast<tensor_id>(owner.size());
+                owner.push_back(static_cast<tensor_id>(t));
+                to.tensors.push_back(from.tensors[t]);
+            }
+        }
+        for (std::size_t t = 0; t < tensor_of.size(); ++t) {
+            tensor_of[t] = tensor_of[at(table_.buffer_of[t])];
+        }
+        for (auto const& members : groups) {
+            op_spec x;
+            if (auto e = fold(members, x)) {
+                return *std::move(e);
+            }
+            to.ops.push_back(std::move(x));
+        }
+        for (auto t : from.targets) {
+            add(to.targets, tensor_of[at(t)]);
+        }
+        return to;
+    }
+
+private:
+    template <class I>
+    static auto at(I i) noexcept -> std::size_t
+    {
+        return static_cast<std::size_t>(i);
+    }
+    static void add(std::vector<std::int32_t>& ids, std::int32_t i)
+    {
+        if (std::find(ids.begin(), ids.end(), i) == ids.end()) {
+            ids.push_back(i);
+        }
+    }
+    [[nodiscard]] auto resident(tensor_id b) const -> bool { return is_resident(spec_.plain.tensors[at(b)].kind); }
+    [[nodiscard]] auto produces(op_id o, tensor_id b) const -> bool
+    {
+        return std::binary_search(table_.produces[at(o)].begin(), table_.produces[at(o)].end(), b);
+    }
+    [[nodiscard]] auto overwrites(op_id o, tensor_id b) const -> bool
+    {
+        return produces(o, b) || std::binary_search(table_.changes[at(o)].begin(), table_.changes[at(o)].end(), b);
+    }
+
+    void find_temporaries()
+    {
+        constexpr op_id many = -2;
+        std::vector<op_id> group_with(tensor_of.size(), none);
+        std::vector<op_id> last(tensor_of.size(), none);
+        for (std::size_t p = 0; p < groups.size(); ++p) {
+            for (auto o : groups[p]) {
+                for (auto b : table_.touches[at(o)]) {
+                    auto& g = group_with[at(b)];
+                    g = g == none || g == static_cast<op_id>(p) ? static_cast<op_id>(p) : many;
+                    last[at(b)] = o;
+                }
+            }
+        }
+        for (auto t : spec_.plain.targets) {
+            group_with[at(table_.buffer_of[at(t)])] = many;
+        }
+        temporary_.assign(tensor_of.size(), 0);
+        for (std::size_t b = 0; b < tensor_of.size(); ++b) {
+            bool const inside = group_with[b] >= 0 && groups[at(group_with[b])].size() > 1;
+            if (inside && !resident(static_cast<tensor_id>(b))) {
+                temporary_[b] = 1;
+                freed_after[at(last[b])].push_back(static_cast<tensor_id>(b));
+            }
+        }
+    }
+
+    auto fold(std::vector<op_id> const& members, op_spec& x) const -> std::optional<error>
+    {
+        x.phase = spec_.plain.ops[at(members[0])].phase;
+        auto const self = group_of[at(members[0])];
+        for (std::size_t k = 0; k < members.size(); ++k) {
+            auto const o = members[k];
+            auto const& from = spec_.plain.ops[at(o)];
+            append(x.name, from.name, k, members.size());
+            append(x.type, from.type, k, members.size());
+            x.effects |= from.effects;
+            if (!checked_add(x.cost, from.cost)) {
+                return fail(errc::overflow,
+                            "strata::lower: the costs of the ops that run together with op " + std::to_string(o) +
+                                " (" + from.name + ") do not fit 64 bits");
+            }
+            if (x.backward_of == none && from.backward_of != none && group_of[at(from.backward_of)] != self) {
+                x.backward_of = group_of[at(from.backward_of)];
+            }
+            for (auto t : from.inputs) {
+                read(o, self, table_.buffer_of[at(t)], x);
+            }
+            for (auto b : table_.changes[at(o)]) {
+                read(o, self, b, x);
+            }
+            for (auto t : from.outputs) {
+                auto const b = table_.buffer_of[at(t)];
+                if (b != t) {
+                    read(o, self, b, x);
+                } else if (temporary_[at(b)] == 0) {
+                    add(x.outputs, tensor_of[at(b)]);
+                }
+            }
+            for (auto b : table_.changes[at(o)]) {
+                if (resident(b)) {
+                    add(x.outputs, tensor_of[at(b)]);
+                }
+            }
+        }
+        if (members.size() == 1) {
+            x.workspace = spec_.plain.ops[at(members[0])].workspace;
+            return {};
+        }
+        if (forbids_replay(members, x.effects)) {
+            x.effects |= effect::once;
+        }
+        return find_workspace(members, x.workspace);
+    }
+
+    /// Notes that the group reads buffer `b`, unless the group makes it from nothing.
+    void read(op_id o, op_id self, tensor_id b, op_spec& x) const
+    {
+        auto const& by = table_.producers[at(b)];
+        bool const made_inside =
+            !resident(b) && std::all_of(by.begin(), by.end(), [&](op_id p) { return group_of[at(p)] == self; });
+        bool const own_sum = by.size() > 1 && produces(o, b); // an adder that also reads what it adds into
+        if (!made_inside || own_sum) {
+            if (temporary_[at(b)] == 0) {
+                add(x.inputs, tensor_of[at(b)]);
+            }
+        }
+    }
+
+    static void append(std::string& to, std::string const& part, std::size_t k, std::size_t count)
+    {
+        constexpr std::size_t shown = 3;
+        if (k < shown && !part.empty()) {
+            to += (to.empty() ? "" : "+") + part;
+        } else if (k == shown && !to.empty()) {
+            to += "+" + std::to_string(count - shown) + " more";
+        }
+    }
+
+    /// True when a replay of the whole group would see values that the first run did not see, though no single effect
+    /// says so.
+    [[nodiscard]] auto forbids_replay(std::vector<op_id> const& members, effects all) const -> bool
+    {
+        std::vector<tensor_id> seen_resident;
+        std::vector<tensor_id> added;
+        for (auto o : members) {
+            bool const stateful = spec_.plain.ops[at(o)].effects.has(effect::stateful);
+            for (auto b : table_.touches[at(o)]) {
+                if (resident(b) && overwrites(o, b)) {
+                    bool const read_before =
+                        std::find(seen_resident.begin(), seen_resident.end(), b) != seen_resident.end();
+                    if (read_before || (!stateful && all.has(effect::stateful))) {
+                        return true;
+                    }
+                }
+                if (!resident(b) && produces(o, b) && table_.producers[at(b)].size() > 1) {
+                    if (std::find(added.begin(), added.end(), b) != added.end()) {
+                        return true;
+                    }
+                    added.push_back(b);
+                }
+            }
+            for (auto b : table_.touches[at(o)]) {
+                if (resident(b)) {
+                    seen_resident.push_back(b);
+                }
+            }
+        }
+        return false;
+    }
+
+    auto find_workspace(std::vector<op_id> const& members, bytes_t& most) const -> std::optional<error>
+    {
+        std::vector<tensor_id> live;
+        for (auto o : members) {
+            for (auto b : table_.produces[at(o)]) {
+                if (temporary_[at(b)] != 0) {
+                    add(live, b);
+                }
+            }
+            bytes_t now = align_up(spec_.plain.ops[at(o)].workspace, spec_.plain.alignment);
+            for (auto b : live) {
+                if (!checked_add(now, align_up(spec_.plain.tensors[at(b)].bytes, spec_.plain.alignment))) {
+                    return fail(errc::overflow,
+                                "strata::lower: the temporaries of the ops that run together with op " +
+                                    std::to_string(o) + " (" + spec_.plain.ops[at(o)].name + ") do not fit 64 bits");
+                }
+            }
+            most = std::max(most, now);
+            for (auto b : freed_after[at(o)]) {
+                std::erase(live, b);
+            }
+        }
+        return {};
+    }
+
+    aliased_spec const& spec_;
+    buffer_table const& table_;
+    std::vector<char> temporary_;
+
+public:
+    std::vector<std::vector<op_id>> groups;
+    std::vector<op_id> group_of;
+    std::vector<tensor_id> owner;
+    std::vector<tensor_id> tensor_of;
+    std::vector<std::vector<tensor_id>> freed_after;
+};
+
+} // namespace detail
+
+} // namespace strata

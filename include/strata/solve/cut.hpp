@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// @brief Seeds from a minimum cut: what a cut at the hottest instant keeps is a nearly optimal set to keep.
+#pragma once
+
+#include <strata/bound/time_cut.hpp>
+#include <strata/problem/problem.hpp>
+#include <strata/solve/concepts.hpp>
+#include <strata/solve/just_in_time.hpp>
+#include <strata/units.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace strata {
+
+/// One way to turn a cut into a seed.
+struct cut_seed {
+    op_id at = 0;      ///< time point
+    double tilt = 0.1; ///< how much dearer it is to keep a tensor the later its last use is
+    double slack = 1;  ///< share of the room that the kept tensors may take
+    friend auto operator==(cut_seed const&, cut_seed const&) -> bool = default;
+};
+
+/// The just-in-time order of the cheapest cut at `seed.at` that keeps no more than the room under `budget`.
+///
+/// The price of a byte is found by bisection. Equal layers would all switch at the same price, so prices are tilted:
+/// what is needed last is dropped first, which also leaves the crowded start of backward with fewer replays.
+/// Returns: nothing when no cut fits. The order may still exceed `budget` elsewhere; `repair` sees to that.
+/// Complexity: about twenty max-flows.
+[[nodiscard]] inline auto cut_order(problem const& p, time_cut& cut, bytes_t budget, cut_seed const& seed)
+    -> std::optional<run_order>
+{
+    constexpr int steps = 26;
+    auto const usable =
+        seed.slack < 1 ? static_cast<bytes_t>(static_cast<long double>(budget) * static_cast<long double>(seed.slack))
+                       : budget;
+    auto const room = usable - cut.fixed();
+    if (room < 0) {
+        return {};
+    }
+    auto const at = [](std::int32_t i) { return static_cast<std::size_t>(i); };
+    std::vector<double> factor(at(p.tensor_count()), 1);
+    auto const span = static_cast<double>(std::max<op_id>(1, p.op_count() - seed.at));
+    for (auto t : cut.needed()) {
+        auto const readers = p.consumers(t);
+        auto const last = p.is_target(t) || readers.empty() ? p.op_count() : readers.back();
+        factor[at(t)] = 1 + seed.tilt * static_cast<double>(last - seed.at) / span;
+    }
+    std::vector<char> best;
+    auto const remember = [&] {
+        best.resize(at(p.tensor_count()));
+        for (tensor_id t = 0; t < p.tensor_count(); ++t) {
+            best[at(t)] = cut.kept(t) ? 1 : 0;
+        }
+    };
+    // A natural price: all costs over all bytes. The switching prices of real graphs lie within a few powers of ten.
+    bytes_t bytes = 1;
+    for (auto t : cut.needed()) {
+        bytes += p.size(t);
+    }
+    auto const unit = static_cast<double>(std::max<cost_t>(1, p.base_cost())) / static_cast<double>(bytes);
+    auto low = unit * 1e-6;
+    auto high = unit * 1e6;
+    if (auto const c = cut.solve(high, factor, room); c && c->kept <= room) {
+        remember();
+    } else if (auto const fewest = cut.solve_fewest_bytes(room); fewest && fewest->kept <= room) {
+        remember();
+    } else {
+        return {};
+    }
+    for (int i = 0; i < steps && high > low * 1.0005; ++i) {
+        auto const price = std::sqrt(low * high);
+        auto const c = cut.solve(price, factor, room);
+        if (c && c->kept <= room) {
+            high = price;
+            remember();
+            if (static_cast<double>(c->kept) > 0.998 * static_cast<double>(room)) {
+                break;
+            }
+        } else {
+            low = price;
+        }
+    }
+    return just_in_time(p, seed.at, [&](tensor_id t) { return best[at(t)] != 0; });
+}
+
+/// Proposes cuts at the search's time points with several tilts and slacks; the most telling one first.
+struct cut {
+    bool one_shot = false; ///< only the first seed
+    int points = 3;        ///< time points used
+
+    [[nodiscard]] static constexpr auto name() noexcept -> std::string_view { return "cut"; }
+    void solve(search& on) const
+    {
+        std::vector<proposal> seeds;
+        auto const add = [&](cut_seed seed, double spread) {
+            seeds.push_back({.make = [&on, seed]() -> std::optional<run_order> {
+                                 time_cut network(on.subject(), seed.at);
+                                 return cut_order(on.subject(), network, on.budget(), seed);
+                             },
+                             .spread = spread,
+                             .name = "cut@" + std::to_string(seed.at)});
+        };
+        auto const at = on.points().first(std::min(on.points().size(), static_cast<std::size_t>(points)));
+        if (at.empty()) {
+            return;
+        }
+        add({at.front(), 0.1, 1}, 0);
+        // What the cut at one instant leaves out, the bytes of replays elsewhere, differs from graph to graph. A few large
+        // tensors make it lumpy, so small graphs, where a seed costs nothing, are given more values to hit.
+        constexpr op_id small = 2000;
+        std::vector<double> slacks = {1.0, 0.97};
+        if (on.subject().op_count() <= small) {
+            slacks.insert(slacks.end(), {0.94, 0.9, 0.85});
+        }
+        for (double spread : {0.0, 1.0}) {
+            for (auto o : at) {
+                for (double tilt : {0.3, 0.03}) {
+                    for (double slack : slacks) {
+                        add({o, tilt, slack}, spread);
+                    }
+                }
+            }
+        }
+        on.propose(one_shot ? std::span<proposal const>(seeds).first(1) : std::span<proposal const>(seeds));
+    }
+};
+
+static_assert(solver<cut>);
+
+} // namespace strata

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// @brief Use the room that is left: take replays out, most saving per occupied byte first.
+#pragma once
+
+#include <strata/solve/limits.hpp>
+#include <strata/solve/order_editor.hpp>
+#include <strata/units.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+namespace strata {
+
+/// Keeps tensors instead of making them again wherever `capacity` bytes (without resident ones) allow.
+/// Never raises the cost; the peak stays at most `max(capacity, peak before)`.
+/// Complexity: O(r log n) per round for r replays.
+inline void fill(order_editor& e, bytes_t capacity, stop_watch const& stop)
+{
+    constexpr int rounds = 3;
+    struct choice {
+        double density;
+        order_editor::run_id run;
+        std::size_t slot;
+    };
+    std::vector<choice> choices;
+    for (int round = 0; round < rounds && !stop.expired(); ++round) {
+        choices.clear();
+        for (auto r : e.replays()) {
+            auto const s = e.saving_of(r, capacity);
+            if (!s.possible) {
+                continue;
+            }
+            // Bytes held long, or where memory is nearly full, leave less for others.
+            auto const full = static_cast<double>(s.hottest) / static_cast<double>(std::max<bytes_t>(capacity, 1));
+            auto const length = 0.05 + static_cast<double>(s.gap) / static_cast<double>(e.slots());
+            auto const price = 1 + static_cast<double>(s.bytes) * length * std::exp(3 * (full - 1));
+            choices.push_back({static_cast<double>(s.cost) / price, r, e.slot_of(r)});
+        }
+        std::sort(choices.begin(), choices.end(), [](choice const& a, choice const& b) {
+            return a.density != b.density ? a.density > b.density : a.slot < b.slot;
+        });
+        bool any = false;
+        for (auto const& c : choices) {
+            // The run may be gone already, together with one that it served.
+            if (e.is_at(c.run, c.slot) && e.keep_instead(c.run, capacity) >= 0) {
+                any = true;
+            }
+        }
+        if (!any) {
+            return;
+        }
+    }
+}
+
+} // namespace strata

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// @brief The whole core, for users; no header of the library includes it.
+///
+/// Left out are the headers that pull in Eigen or Boost.Hana, and the component io: whoever needs one of those includes
+/// it and pays for it.
+#pragma once
+
+#include <strata/bound/lower_bound.hpp>
+#include <strata/bound/max_flow.hpp>
+#include <strata/bound/minimum_budget.hpp>
+#include <strata/bound/time_cut.hpp>
+#include <strata/config.hpp>
+#include <strata/cost/concepts.hpp>
+#include <strata/cost/overridden.hpp>
+#include <strata/cost/price.hpp>
+#include <strata/cost/priced_by.hpp>
+#include <strata/cost/roofline_cost.hpp>
+#include <strata/cost/scaled.hpp>
+#include <strata/cost/table_cost.hpp>
+#include <strata/cost/work.hpp>
+#include <strata/error.hpp>
+#include <strata/fwd.hpp>
+#include <strata/graph/access.hpp>
+#include <strata/graph/backward_plan.hpp>
+#include <strata/graph/backward_writer.hpp>
+#include <strata/graph/builder.hpp>
+#include <strata/graph/concepts.hpp>
+#include <strata/graph/differentiate.hpp>
+#include <strata/graph/gradient_rule.hpp>
+#include <strata/graph/near_misses.hpp>
+#include <strata/graph/read_graph.hpp>
+#include <strata/graph/training_graph.hpp>
+#include <strata/pipeline/certificate.hpp>
+#include <strata/pipeline/frontier.hpp>
+#include <strata/pipeline/plan.hpp>
+#include <strata/pipeline/plan_graph.hpp>
+#include <strata/place/capacity_search.hpp>
+#include <strata/place/check.hpp>
+#include <strata/place/first_fit.hpp>
+#include <strata/place/lifetimes.hpp>
+#include <strata/place/mix.hpp>
+#include <strata/place/occupancy.hpp>
+#include <strata/place/packing_instance.hpp>
+#include <strata/place/placement.hpp>
+#include <strata/problem/aliased_spec.hpp>
+#include <strata/problem/effects.hpp>
+#include <strata/problem/fingerprint.hpp>
+#include <strata/problem/fold.hpp>
+#include <strata/problem/fuse.hpp>
+#include <strata/problem/lower.hpp>
+#include <strata/problem/lowering.hpp>
+#include <strata/problem/problem.hpp>
+#include <strata/result.hpp>
+#include <strata/schedule/profile.hpp>
+#include <strata/schedule/replay.hpp>
+#include <strata/schedule/schedule.hpp>
+#include <strata/schedule/validate.hpp>
+#include <strata/schedule/verdict.hpp>
+#include <strata/solve/concepts.hpp>
+#include <strata/solve/cut.hpp>
+#include <strata/solve/fill.hpp>
+#include <strata/solve/greedy.hpp>
+#include <strata/solve/just_in_time.hpp>
+#include <strata/solve/keep_all.hpp>
+#include <strata/solve/limits.hpp>
+#include <strata/solve/order_editor.hpp>
+#include <strata/solve/portfolio.hpp>
+#include <strata/solve/range_max.hpp>
+#include <strata/solve/recompute_all.hpp>
+#include <strata/solve/repair.hpp>
+#include <strata/solve/search.hpp>
+#include <strata/solve/slot_line.hpp>
+#include <strata/solve/sqrt_checkpoint.hpp>
+#include <strata/units.hpp>
+#include <strata/version.hpp>

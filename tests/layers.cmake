@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+# How each layer of tests becomes ctest entries. tests/CMakeLists.txt says which there are.
+include_guard()
+
+add_library(strata_catch_main STATIC ${CMAKE_CURRENT_LIST_DIR}/support/catch_main.cpp)
+target_link_libraries(strata_catch_main PUBLIC Catch2::Catch2)
+target_compile_features(strata_catch_main PRIVATE cxx_std_20)
+
+# Flags with which a single file is handed to a compiler or to clang-tidy. Third parties come last in the search: many
+# live in /usr/include, which must not move before the compiler's own folders.
+set(STRATA_SINGLE_FILE_FLAGS -std=c++20 -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR})
+foreach(component IN LISTS STRATA_COMPONENTS)
+  set(folders "$<TARGET_PROPERTY:strata_${component},INTERFACE_INCLUDE_DIRECTORIES>")
+  list(APPEND STRATA_SINGLE_FILE_FLAGS "-idirafter$<JOIN:${folders},$<SEMICOLON>-idirafter>")
+endforeach()
+
+# strata_catch_layer(<layer> [<compile option>...]): program strata_<layer>, one ctest entry per test case.
+function(strata_catch_layer layer)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${layer}/*.test.cpp)
+  foreach(component IN LISTS STRATA_COMPONENTS_OFF)
+    list(FILTER sources EXCLUDE REGEX "/${layer}/${component}/")
+  endforeach()
+  if(NOT sources OR NOT layer IN_LIST STRATA_TEST_PROGRAMS)
+    return()
+  endif()
+  add_executable(strata_${layer} ${sources})
+  target_link_libraries(strata_${layer} PRIVATE strata_catch_main strata_dev_flags strata_zoo)
+  strata_link_all(strata_${layer})
+  target_compile_options(strata_${layer} PRIVATE ${ARGN})
+  target_precompile_headers(strata_${layer} PRIVATE support/catch.hpp)
+  # Without NoTests a name that Catch reads as a pattern would select nothing, and pass.
+  catch_discover_tests(
+    strata_${layer}
+    TEST_PREFIX "${layer}."
+    EXTRA_ARGS --warn NoTests
+    WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}
+    PROPERTIES LABELS ${layer} TIMEOUT 300
+  )
+endfunction()
+
+# strata_build_test(<name> <label> <target>): building the target is the test.
+function(strata_build_test name label target)
+  add_test(NAME ${name} COMMAND ${CMAKE_COMMAND} --build ${CMAKE_BINARY_DIR} --target ${target} --parallel ${STRATA_CORES})
+  set_tests_properties(${name} PROPERTIES LABELS ${label} RESOURCE_LOCK build PROCESSORS ${STRATA_CORES})
+endfunction()
+
+# strata_script_test(<name> <label> <script> [<argument>...]): the script runs in the project's root.
+function(strata_script_test name label script)
+  add_test(NAME ${name} COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/${script} ${ARGN}
+           WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} COMMAND_EXPAND_LISTS)
+  set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT 300)
+endfunction()
+
+# strata_syntax_test(<name> <label> <file> [<option>...]): the file compiles without a warning.
+function(strata_syntax_test name label file)
+  add_test(NAME ${name} COMMAND ${CMAKE_CXX_COMPILER} -fsyntax-only -Wall -Wextra -Werror ${STRATA_SINGLE_FILE_FLAGS}
+                                ${ARGN} ${file}
+           COMMAND_EXPAND_LISTS)
+  set_tests_properties(${name} PROPERTIES LABELS ${label})
+endfunction()
+
+# Writes the list of public headers and the translation units that include them all.
+function(strata_write_all_headers)
+  get_property(listed GLOBAL PROPERTY STRATA_LISTED_HEADERS)
+  set(here ${CMAKE_CURRENT_BINARY_DIR}/generated)
+  list(JOIN listed "\n" lines)
+  file(CONFIGURE OUTPUT ${here}/listed_headers.txt CONTENT "${lines}\n" @ONLY)
+
+  set(forward "")
+  set(backward "")
+  foreach(component IN LISTS STRATA_COMPONENTS)
+    get_target_property(headers strata_${component} STRATA_HEADERS)
+    foreach(header IN LISTS headers)
+      string(REGEX REPLACE "^include/" "" header ${header})
+      string(APPEND forward "#include <${header}>\n")
+      string(PREPEND backward "#include <${header}>\n")
+    endforeach()
+  endforeach()
+  file(CONFIGURE OUTPUT ${here}/all_forward.hpp CONTENT "${forward}" @ONLY)
+  file(CONFIGURE OUTPUT ${here}/all_backward.hpp CONTENT "${backward}" @ONLY)
+  file(CONFIGURE OUTPUT ${here}/all_headers.cpp CONTENT "#include \"all_forward.hpp\"\n" @ONLY)
+  file(CONFIGURE OUTPUT ${here}/umbrella.cpp CONTENT "#include <strata/strata.hpp>\n" @ONLY)
+  set(STRATA_LISTED_HEADERS_FILE ${here}/listed_headers.txt PARENT_SCOPE)
+  set(STRATA_GENERATED_DIR ${here} PARENT_SCOPE)
+  set(STRATA_ALL_HEADERS_TU ${here}/all_headers.cpp PARENT_SCOPE)
+  set(STRATA_UMBRELLA_TU ${here}/umbrella.cpp PARENT_SCOPE)
+endfunction()
+
+# Two translation units, each with every header, in opposite orders, are one program.
+function(strata_odr_test)
+  if(NOT odr IN_LIST STRATA_TEST_PROGRAMS)
+    return()
+  endif()
+  add_executable(strata_odr odr/a.cpp odr/b.cpp)
+  target_link_libraries(strata_odr PRIVATE strata_dev_flags)
+  target_include_directories(strata_odr PRIVATE ${STRATA_GENERATED_DIR})
+  strata_link_all(strata_odr)
+  add_test(NAME odr COMMAND strata_odr)
+  set_tests_properties(odr PROPERTIES LABELS odr)
+endfunction()
+
+# compile_fail/<what>.cpp must be refused with the message of its first line, and compile with -DSTRATA_EXPECT_OK, so
+# that it cannot be refused for another reason.
+function(strata_compile_fail_tests)
+  file(GLOB sources CONFIGURE_DEPENDS compile_fail/*.cpp)
+  foreach(component IN LISTS STRATA_COMPONENTS_OFF)
+    list(FILTER sources EXCLUDE REGEX "/compile_fail/${component}_")
+  endforeach()
+  foreach(source IN LISTS sources)
+    cmake_path(GET source STEM name)
+    add_test(NAME compile_fail.${name}.refused
+             COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/compile_fail.sh ${source} ${CMAKE_CXX_COMPILER}
+                     ${STRATA_SINGLE_FILE_FLAGS}
+             COMMAND_EXPAND_LISTS)
+    strata_syntax_test(compile_fail.${name}.twin_compiles compile_fail ${source} -DSTRATA_EXPECT_OK)
+    set_tests_properties(compile_fail.${name}.refused PROPERTIES LABELS compile_fail)
+  endforeach()
+endfunction()
+
+# clang-tidy sees every header through one translation unit.
+function(strata_tidy_test)
+  find_program(STRATA_CLANG_TIDY NAMES clang-tidy-16)
+  mark_as_advanced(STRATA_CLANG_TIDY)
+  if(NOT STRATA_CLANG_TIDY)
+    message(STATUS "strata: clang-tidy-16 was not found, the headers are not checked by it")
+    return()
+  endif()
+  add_test(NAME tidy.headers
+           COMMAND ${STRATA_CLANG_TIDY} --quiet --config-file=${PROJECT_SOURCE_DIR}/.clang-tidy
+                   ${STRATA_ALL_HEADERS_TU} -- ${STRATA_SINGLE_FILE_FLAGS}
+           COMMAND_EXPAND_LISTS)
+  set_tests_properties(tidy.headers PROPERTIES LABELS tidy)
+endfunction()
+
+# fuzz/<name>.cpp is the program fuzz_<name>; fuzz/corpus/<name>/ holds inputs that are replayed.
+function(strata_fuzz_targets)
+  if(NOT STRATA_BUILD_FUZZ)
+    return()
+  endif()
+  file(GLOB sources CONFIGURE_DEPENDS fuzz/*.cpp)
+  foreach(source IN LISTS sources)
+    cmake_path(GET source STEM name)
+    set(flags -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all)
+    add_executable(fuzz_${name} ${source})
+    target_compile_options(fuzz_${name} PRIVATE -O1 ${flags})
+    target_link_options(fuzz_${name} PRIVATE ${flags})
+    target_link_libraries(fuzz_${name} PRIVATE strata_dev_flags strata_zoo)
+    strata_link_all(fuzz_${name})
+    add_test(NAME fuzz.${name}.replay COMMAND fuzz_${name} -runs=0 ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/corpus/${name})
+    set_tests_properties(fuzz.${name}.replay PROPERTIES LABELS fuzz TIMEOUT 300)
+  endforeach()
+endfunction()
+
+# strata_other_build(<preset> <label>...): builds the preset and runs its tests of these labels, as entries
+# <preset>.build and <preset>.<label> of this build's ctest.
+function(strata_other_build preset)
+  if(NOT preset IN_LIST STRATA_TEST_BUILDS)
+    return()
+  endif()
+  add_test(NAME ${preset}.build
+           COMMAND ${CMAKE_COMMAND} -DPRESET=${preset} -DGENERATOR=${CMAKE_GENERATOR} -DCORES=${STRATA_CORES}
+                   -P ${CMAKE_CURRENT_SOURCE_DIR}/build_preset.cmake
+           WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_tests_properties(${preset}.build PROPERTIES LABELS ${preset} FIXTURES_SETUP ${preset} PROCESSORS ${STRATA_CORES})
+  foreach(label IN LISTS ARGN)
+    # A layer without files has no entries; any other must have some.
+    file(GLOB_RECURSE sources ${label}/*.cpp)
+    if(label MATCHES "examples|bench")
+      file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${label}/*.cpp)
+    endif()
+    if(NOT sources)
+      continue()
+    endif()
+    add_test(NAME ${preset}.${label}
+             COMMAND ${CMAKE_CTEST_COMMAND} --test-dir ${PROJECT_SOURCE_DIR}/build/${preset} -L "^${label}$"
+                     --output-on-failure --no-tests=error --parallel ${STRATA_CORES}
+             WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    set_tests_properties(${preset}.${label} PROPERTIES LABELS ${preset} FIXTURES_REQUIRED ${preset}
+                         PROCESSORS ${STRATA_CORES} TIMEOUT 900)
+  endforeach()
+endfunction()

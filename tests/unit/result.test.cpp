@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <strata/result.hpp>
+
+#include <memory>
+#include <string>
+#include <type_traits>
+
+#include "tests/support/catch.hpp"
+
+namespace {
+
+using namespace strata;
+
+auto half(int n) -> result<int>
+{
+    if (n % 2 != 0) {
+        return fail(errc::invalid_argument, std::to_string(n) + " is odd");
+    }
+    return n / 2;
+}
+
+auto boxed(int n) -> result<std::unique_ptr<int>>
+{
+    if (n < 0) {
+        return fail(errc::invalid_argument, "negative");
+    }
+    return std::make_unique<int>(n);
+}
+
+TEST_CASE("result: holds a value or the error that explains its absence")
+{
+    auto const good = half(8);
+    CHECK(good.has_value());
+    CHECK(static_cast<bool>(good));
+    CHECK(good.value() == 4);
+    CHECK(*good == 4);
+    auto const bad = half(7);
+    CHECK_FALSE(bad);
+    CHECK(bad.error() == fail(errc::invalid_argument, "7 is odd"));
+    CHECK_FALSE(bad.error().limit);
+}
+
+TEST_CASE("result: reading a missing value throws the error")
+{
+    auto bad = half(7);
+    CHECK_THROWS_AS(bad.value(), bad_result_access);
+    CHECK_THROWS_WITH(*bad, "7 is odd");
+    CHECK_THROWS_AS(half(7).value(), bad_result_access);
+    auto const& fixed = bad;
+    CHECK_THROWS_AS(fixed.value(), bad_result_access);
+}
+
+TEST_CASE("result: values that only move can be moved out, and members reached by an arrow")
+{
+    auto r = boxed(5);
+    CHECK(**r == 5);
+    auto const p = std::move(r).value();
+    CHECK(*p == 5);
+    result<std::string> s(std::string("abc"));
+    CHECK(s->size() == 3);
+    s->push_back('d');
+    CHECK(*s == "abcd");
+}
+
+TEST_CASE("result: an error can be moved out")
+{
+    auto bad = half(3);
+    error const e = std::move(bad).error();
+    CHECK(e.message == "3 is odd");
+}
+
+static_assert(std::is_convertible_v<error, result<int>>);
+static_assert(std::is_convertible_v<int, result<int>>);
+static_assert(!std::is_convertible_v<result<int>, bool>, "a result is not a number");
+
+} // namespace
