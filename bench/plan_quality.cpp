@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // How good plans are and how long they take, graph by graph and budget by budget, beside what earlier work measured.
-#include <strata/io/format.hpp>
 #include <strata/pipeline/plan.hpp>
 #include <strata/schedule/validate.hpp>
 #include <strata/solve/cut.hpp>
 
 #include <algorithm>
-#include <cmath>
-#include <iomanip>
 
 #include "bench/known_results.hpp"
 #include "bench/support.hpp"
@@ -54,7 +51,7 @@ auto ask(problem const& p, bytes_t bytes, S const& s) -> answer
     return a;
 }
 
-auto cell(double x, int digits = 2) -> std::string { return x < 0 ? "none" : fixed(x, digits); }
+auto cell(double x, int digits = 2) -> std::string { return x < 0 ? "none" : bench::number(x, digits); }
 
 struct tally {
     int cells = 0, matched = 0, slower = 0, bounds_lower = 0;
@@ -151,7 +148,7 @@ int main(int argc, char** argv)
               << " cells within 0.1 points of the study's seeds, " << study.slower << " slower, " << study.bounds_lower
               << " with a lower bound below the study's\nreal, 50 % and more: " << traces.matched << " of "
               << traces.cells << " cells within 0.3 points of the study and not above DTR\nlargest arena / peak: "
-              << strata::fixed(std::max(study.worst_arena, traces.worst_arena), 5)
+              << strata::bench::number(std::max(study.worst_arena, traces.worst_arena), 5)
               << "\nplans refused by the judge: " << refused << '\n';
     return refused == 0 ? 0 : 1;
 }

@@ -10,9 +10,11 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iomanip>
 #include <iostream>
 #include <iterator>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,6 +25,14 @@ namespace strata::bench {
 [[nodiscard]] inline auto seconds_since(std::chrono::steady_clock::time_point begin) -> double
 {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+/// `x` with `digits` decimals.
+[[nodiscard]] inline auto number(double x, int digits) -> std::string
+{
+    std::ostringstream text;
+    text << std::fixed << std::setprecision(digits) << x;
+    return text.str();
 }
 
 /// True when the program is asked to run on its smallest input only.
@@ -81,7 +91,7 @@ struct measured_graph {
         std::cerr << name << ": " << file.error().message << '\n';
         return {};
     }
-    auto lowered = lower(*file);
+    auto lowered = lower_graph(*file);
     if (!lowered) {
         std::cerr << name << ": " << lowered.error().message << '\n';
         return {};

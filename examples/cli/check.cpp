@@ -6,6 +6,7 @@
 #include <strata/problem/fingerprint.hpp>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,7 +20,8 @@ namespace cli {
 namespace {
 
 struct check_settings : settings {
-    std::string plan, budget;
+    std::string plan;
+    std::optional<std::string> budget;
 };
 
 /// The graph with the sizes that the plan was made for. A plan may have been made for another alignment than the
@@ -39,8 +41,8 @@ auto load_for(check_settings const& s, strata::certified_plan const& x) -> strat
 auto run_check(check_settings const& s) -> int
 {
     strata::result<strata::budget> budget = strata::budget();
-    if (!s.budget.empty()) {
-        budget = strata::parse_budget(s.budget);
+    if (s.budget) {
+        budget = strata::parse_budget(*s.budget);
         if (!budget) {
             return refuse(budget.error());
         }
@@ -63,7 +65,7 @@ auto run_check(check_settings const& s) -> int
     if (!on) {
         return refuse(on.error());
     }
-    auto const x = strata::plan_for(*std::move(file), on->problem);
+    auto x = strata::plan_for(*std::move(file), on->problem);
     if (!x) {
         return refuse(x.error(), s.plan);
     }
@@ -77,9 +79,10 @@ auto run_check(check_settings const& s) -> int
         }
         on->problem = *std::move(p);
     }
-    auto const allowed = s.budget.empty() ? x->certificate.budget : resolved(*budget, on->problem);
+    auto const allowed = s.budget ? resolved(*budget, on->problem) : x->certificate.budget;
     std::string why;
     bool const valid = judged(*on, *x, allowed, &why);
+    x->certificate.budget = allowed;
     if (s.json) {
         print(plan_json(*on, *x, valid) + "\n");
     } else if (valid && !s.quiet) {

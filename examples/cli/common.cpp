@@ -10,10 +10,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 #include <memory>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -34,11 +38,6 @@ auto plain(std::string_view message) -> std::string
         }
     }
     return std::string(message);
-}
-
-auto bytes_text(strata::bytes_t n) -> std::string
-{
-    return std::to_string(n) + " bytes" + (n < 1024 ? std::string() : " (" + strata::format_bytes(n) + ")");
 }
 
 auto system_error(std::string const& what, std::string const& path) -> strata::error
@@ -68,6 +67,20 @@ auto read_all(std::FILE* f, std::string const& path) -> strata::result<std::stri
     }
     text.resize(filled);
     return text;
+}
+
+/// Reads all of `text` as a number from 0 to `most`. CLI11 would wrap and clamp instead of refusing.
+template <class N>
+auto whole(std::string_view text, N most, N& to) -> bool
+{
+    auto const r = std::from_chars(text.data(), text.data() + text.size(), to);
+    return r.ec == std::errc() && r.ptr == text.data() + text.size() && to <= most;
+}
+
+auto wrong_number(std::string const& option, std::string const& text, std::uint64_t most) -> strata::error
+{
+    return strata::fail(errc::invalid_argument,
+                        option + " is \"" + text + "\", must be a whole number from 0 to " + std::to_string(most));
 }
 
 auto load_text(std::string const& text, std::string const& where, strata::bytes_t align, bool quiet)
@@ -131,14 +144,14 @@ void add_limit_options(CLI::App& command, settings& to)
 
 auto alignment_of(settings const& s) -> strata::result<strata::bytes_t>
 {
-    if (s.align.empty()) {
+    if (!s.align) {
         return strata::bytes_t{0};
     }
-    auto const b = strata::parse_budget(s.align);
+    auto const b = strata::parse_budget(*s.align);
     auto const n = b && !b->is_fraction() ? b->resolve(0, 0) : 0;
     if (n < 1) {
         return strata::fail(errc::invalid_argument,
-                            "--align is \"" + s.align + "\", must be a number of bytes of at least 1, such as 512");
+                            "--align is \"" + *s.align + "\", must be a number of bytes of at least 1, such as 512");
     }
     return n;
 }
@@ -153,12 +166,11 @@ auto load(settings const& s, strata::bytes_t align) -> strata::result<subject>
     std::error_code ignored;
     bool const standard_input = s.graph == "-";
     if (!standard_input && !std::filesystem::exists(s.graph, ignored)) {
-        if (auto const model = make_model(s.graph, align)) {
-            return *model;
+        auto model = make_model(s.graph, align);
+        if (!model && model.error().code == errc::invalid_argument) {
+            return strata::fail(errc::io, "there is no file " + s.graph + ", and " + plain(model.error().message));
         }
-        return strata::fail(errc::io,
-                            "there is no file " + s.graph +
-                                ", and no model of that name; `strata model --list` names the models");
+        return model;
     }
     auto const where = standard_input ? std::string("standard input") : s.graph;
     auto const text = standard_input ? read_all(stdin, where) : read_text(s.graph);
@@ -174,20 +186,20 @@ auto load(settings const& s, strata::bytes_t align) -> strata::result<subject>
     return loaded;
 }
 
-auto limits_of(settings const& s, std::string const& budget) -> strata::result<strata::limits>
+auto limits_of(settings const& s) -> strata::result<strata::limits>
 {
     strata::limits lim;
-    lim.seed = s.seed;
-    lim.threads = s.threads != 0 ? s.threads : std::max(1U, std::thread::hardware_concurrency());
-    if (!budget.empty()) {
-        auto const b = strata::parse_budget(budget);
-        if (!b) {
-            return b.error();
-        }
-        lim.budget = *b;
+    constexpr unsigned most_threads = 1024;
+    if (!whole(s.threads, most_threads, lim.threads)) {
+        return wrong_number("--threads", s.threads, most_threads);
     }
-    if (!s.deadline.empty()) {
-        auto const d = strata::parse_duration(s.deadline);
+    lim.threads = lim.threads != 0 ? lim.threads : std::max(1U, std::thread::hardware_concurrency());
+    constexpr auto most_seeds = std::numeric_limits<std::uint64_t>::max();
+    if (!whole(s.seed, most_seeds, lim.seed)) {
+        return wrong_number("--seed", s.seed, most_seeds);
+    }
+    if (s.deadline) {
+        auto const d = strata::parse_duration(*s.deadline);
         if (!d) {
             return d.error();
         }
@@ -252,17 +264,10 @@ void complain(std::string_view text)
 auto refuse(strata::error const& e, std::string const& where) -> int
 {
     complain((where.empty() ? "" : where + ": ") + plain(e.message));
-    if (e.limit) {
-        auto const& f = *e.limit;
-        complain("no plan can use less than " + bytes_text(f.lower_limit) +
-                 (f.pinned_by == strata::none
-                      ? ""
-                      : ", which op " + std::to_string(f.pinned_by) +
-                            (f.pinned_by_name.empty() ? "" : " (" + f.pinned_by_name + ")") + " needs"));
-        if (f.known_feasible) {
-            complain("a plan is known for " + bytes_text(*f.known_feasible) + ": try --budget " +
-                     std::to_string(*f.known_feasible));
-        }
+    if (e.limit && e.limit->known_feasible) {
+        auto const n = *e.limit->known_feasible;
+        complain("try --budget " + std::to_string(n) +
+                 (n < 1024 ? std::string() : ", which is " + strata::format_bytes(n)) + ": a plan for it is known");
     }
     return exit_code_of(e.code);
 }

@@ -11,7 +11,6 @@
 
 #include <CLI/App.hpp>
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,10 +32,10 @@ enum exit_code : int {
 /// Options of every command that plans.
 struct settings {
     std::string graph;
-    std::string align;
-    unsigned threads = 0; // 0: every core
-    std::uint64_t seed = 1;
-    std::string deadline;
+    std::optional<std::string> align;
+    std::string threads = "0"; // 0: every core
+    std::string seed = "1";
+    std::optional<std::string> deadline;
     bool json = false;
     bool quiet = false;
 };
@@ -59,8 +58,8 @@ void add_limit_options(CLI::App& command, settings& to);
 /// `align` replaces `--align` unless it is 0.
 [[nodiscard]] auto load(settings const& s, strata::bytes_t align = 0) -> strata::result<subject>;
 
-/// The limits of `s` and the budget `text`; a text that is empty sets no budget.
-[[nodiscard]] auto limits_of(settings const& s, std::string const& budget) -> strata::result<strata::limits>;
+/// The limits of `s`, without a budget.
+[[nodiscard]] auto limits_of(settings const& s) -> strata::result<strata::limits>;
 
 /// Bytes of `--align`; 0 when it is not given.
 [[nodiscard]] auto alignment_of(settings const& s) -> strata::result<strata::bytes_t>;

@@ -32,6 +32,18 @@ auto run(int argc, char** argv) -> int
     cli::add_check(program, status);
     cli::add_model(program, status);
     cli::add_solvers(program, status);
+    if (argc > 1 && argv[1][0] != '-') {
+        std::string names;
+        bool known = false;
+        for (auto const* command : program.get_subcommands({})) {
+            names += (names.empty() ? "" : ", ") + command->get_name();
+            known = known || command->get_name() == argv[1];
+        }
+        if (!known) {
+            cli::complain("there is no command " + std::string(argv[1]) + "; the commands are " + names);
+            return cli::malformed;
+        }
+    }
     try {
         program.parse(argc, argv);
     } catch (CLI::Success const& e) {

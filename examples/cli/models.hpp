@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// @brief Models of the zoo, by name.
+/// @brief Models of the zoo as graphs to plan.
 #pragma once
 
+#include <strata/result.hpp>
 #include <strata/units.hpp>
 
-#include <optional>
 #include <string>
 
 #include "common.hpp"
@@ -13,7 +13,7 @@
 namespace cli {
 
 /// The model `name` with its default options; `align` replaces its alignment unless it is 0.
-/// Returns: nothing when there is no such model.
-[[nodiscard]] auto make_model(std::string const& name, strata::bytes_t align) -> std::optional<strata::result<subject>>;
+/// Errors: `invalid_argument` with the names that are near when there is no such model.
+[[nodiscard]] auto make_model(std::string const& name, strata::bytes_t align) -> strata::result<subject>;
 
 } // namespace cli

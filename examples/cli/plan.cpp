@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // strata plan: one plan for one budget.
+#include <strata/io/budget_text.hpp>
 #include <strata/io/chrome_trace.hpp>
 #include <strata/io/dot.hpp>
 #include <strata/io/html_report.hpp>
@@ -97,10 +98,15 @@ auto run_plan(plan_settings const& s) -> int
     if (!solver) {
         return refuse(solver.error());
     }
-    auto lim = limits_of(s, s.budget);
+    auto lim = limits_of(s);
     if (!lim) {
         return refuse(lim.error());
     }
+    auto const budget = strata::parse_budget(s.budget);
+    if (!budget) {
+        return refuse(budget.error());
+    }
+    lim->budget = *budget;
     for (auto const& path : {s.out, s.report, s.trace, s.dot}) {
         if (auto const e = check_writable(path)) {
             return refuse(*e);

@@ -91,8 +91,7 @@ auto plan_table(subject const& s, strata::certified_plan const& x, std::string c
            format_bytes(c.resident) + " resident\n\n" +
            two_columns({
                {"budget",
-                limited ? format_bytes(c.budget) + (relative ? "   " + budget + " of what is not resident" : "")
-                        : "none"},
+                limited ? format_bytes(c.budget) + (relative ? "   " + budget + " of the dynamic peak" : "") : "none"},
                {"keep-all peak", format_bytes(c.keep_all_peak)},
                {"plan peak",
                 format_bytes(c.peak) + "   " + share(c.peak, c.keep_all_peak) + " of keep-all" +

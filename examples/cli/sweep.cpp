@@ -123,7 +123,7 @@ auto run_sweep(sweep_settings const& s) -> int
     if (!solver) {
         return refuse(solver.error());
     }
-    auto lim = limits_of(s, {});
+    auto lim = limits_of(s);
     if (!lim) {
         return refuse(lim.error());
     }

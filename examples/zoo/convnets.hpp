@@ -45,7 +45,7 @@ inline auto large_stem(network& n, options const& o) -> value
 inline auto classify(network& n, value const& x, options const& o) -> value
 {
     auto const pooled = mean(n, x, {x.size(0), x.size(1)});
-    return cross_entropy(n, linear(n, "head", pooled, *o.classes), ids(n, "labels", {*o.batch}));
+    return cross_entropy(n, linear(n, "head", pooled, *o.classes));
 }
 
 /// The shortcut of a residual block: the input itself, or a convolution of it where size or channels change. Blocks add

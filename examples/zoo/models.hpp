@@ -170,7 +170,7 @@ namespace detail {
          diffusion_unet},
         {"lstm",
          "language model of LSTM layers, unrolled in time",
-         {.layers = 2, .batch = 20, .seq = 35, .width = 650, .vocab = 10000, .dropout = 0.5, .dtype = dtype::fp32},
+         {.layers = 4, .batch = 64, .seq = 64, .width = 1024, .vocab = 10000, .dropout = 0.5, .dtype = dtype::fp32},
          lstm},
         {"mamba",
          "Mamba of 130 million parameters: selective state space; fused scans keep no states",
@@ -236,7 +236,7 @@ namespace detail {
     }
     return fail(errc::invalid_argument,
                 "strata::zoo: there is no model '" + std::string(name) + "'; " +
-                    (near.empty() ? "there are " + all : "near are " + near));
+                    (near.empty() ? "there are " + all : "did you mean " + near + "?"));
 }
 
 namespace detail {

@@ -12,7 +12,8 @@
 ///                            {input(0), of_output(0)}, {of_input(0)}}}});
 /// }
 /// ```
-/// Layers throw `model_error` when shapes do not fit; `zoo::make` turns it into an answer.
+/// C++ leaves open in which order arguments are evaluated: at most one argument of a call may add to the network, or
+/// compilers would disagree about the order of ops. Layers throw `model_error` when shapes do not fit; `zoo::make` turns it into an answer.
 #pragma once
 
 #include <strata/graph/builder.hpp>
@@ -208,10 +209,6 @@ public:
              op_gradient<op> gradient = {},
              details more = {}) -> added
     {
-        if (builder_.op_count() >= most_ops) {
-            throw model_error("the model has more than " + std::to_string(most_ops) +
-                              " forward ops; ask for fewer layers or steps");
-        }
         auto name = prefix_ + (more.name.empty() ? std::string(what.type) + "#" + std::to_string(builder_.op_count())
                                                  : more.name);
         std::vector<tensor_id> ids;
@@ -268,8 +265,6 @@ public:
     }
 
 private:
-    static constexpr op_id most_ops = 500'000;
-
     auto declare(std::string const& name, shape s, bytes_t element, tensor_kind kind) -> value
     {
         element = element == 0 ? element_ : element;

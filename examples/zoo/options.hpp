@@ -69,7 +69,7 @@ template <class F>
 void for_each_number(F&& f)
 {
     constexpr std::int64_t large = 1'000'000'000;
-    f("layers", &options::layers, std::int64_t{100'000});
+    f("layers", &options::layers, std::int64_t{20'000});
     f("batch", &options::batch, large);
     f("seq", &options::seq, large);
     f("image", &options::image, large);

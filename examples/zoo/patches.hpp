@@ -33,14 +33,15 @@ inline auto patches(network& n, options const& o) -> value
 inline auto vision_transformer(network& n, options const& o) -> value
 {
     auto const d = *o.width;
-    auto x = prepend_token(n, detail::patches(n, o), n.parameter("class_token", {d}));
+    auto const token = n.parameter("class_token", {d});
+    auto x = prepend_token(n, detail::patches(n, o), token);
     x = dropout(n, add_broadcast(n, x, n.parameter("positions", {x.size(1), d})), *o.dropout);
     for (std::int64_t i = 0; i < *o.layers; ++i) {
         network::scope const in(n, "layer" + std::to_string(i));
         x = detail::pre_norm_block(n, x, *o.hidden, detail::attention_of(o));
     }
     auto const first = slice(n, layer_norm(n, "norm", x), {*o.batch, d});
-    return cross_entropy(n, linear(n, "head", first, *o.classes), ids(n, "labels", {*o.batch}));
+    return cross_entropy(n, linear(n, "head", first, *o.classes));
 }
 
 /// MLP-Mixer: a feed-forward network across tokens (of half the width inside), then one across channels.
@@ -60,7 +61,7 @@ inline auto mixer(network& n, options const& o) -> value
         x = add(n, x, dropout(n, linear(n, "down", inner, d), *o.dropout));
     }
     auto const pooled = mean(n, layer_norm(n, "norm", x), {*o.batch, d});
-    return cross_entropy(n, linear(n, "head", pooled, *o.classes), ids(n, "labels", {*o.batch}));
+    return cross_entropy(n, linear(n, "head", pooled, *o.classes));
 }
 
 } // namespace strata::zoo

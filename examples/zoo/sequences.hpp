@@ -18,10 +18,10 @@ namespace strata::zoo {
 inline auto lstm(network& n, options const& o) -> value
 {
     auto const d = *o.width;
-    constexpr std::int64_t most_steps = 100'000;
-    if (*o.seq > most_steps) {
-        throw model_error("an LSTM is unrolled, so seq must be at most " + std::to_string(most_steps) + ", not " +
-                          std::to_string(*o.seq));
+    constexpr std::int64_t most_cells = 100'000;
+    if (*o.seq > most_cells / *o.layers) {
+        throw model_error("an LSTM is unrolled, so layers times seq must be at most " + std::to_string(most_cells) +
+                          ", not " + std::to_string(*o.layers) + " times " + std::to_string(*o.seq));
     }
     auto const steps = static_cast<std::size_t>(*o.seq);
     auto const tokens = ids(n, "tokens", {*o.batch, *o.seq});
@@ -46,7 +46,7 @@ inline auto lstm(network& n, options const& o) -> value
     }
     auto const top = reshaped(concat(n, line, 1), {*o.batch, *o.seq, d});
     auto const logits = linear(n, "head", dropout(n, top, *o.dropout), *o.vocab);
-    return cross_entropy(n, logits, ids(n, "labels", {*o.batch, *o.seq}));
+    return cross_entropy(n, logits);
 }
 
 /// Mamba: gated blocks of causal convolution and selective scan, twice the width inside; tied embedding.
@@ -67,7 +67,7 @@ inline auto mamba(network& n, options const& o) -> value
         x = add(n, x, linear(n, "out", multiply(n, y, silu(n, both[1])), d, false));
     }
     auto const logits = product(n, "head", rms_norm(n, "norm", x), table);
-    return cross_entropy(n, logits, ids(n, "labels", {*o.batch, *o.seq}));
+    return cross_entropy(n, logits);
 }
 
 } // namespace strata::zoo

@@ -78,7 +78,7 @@ inline auto gpt2(network& n, options const& o) -> value
         x = detail::pre_norm_block(n, x, *o.hidden, a);
     }
     auto const logits = product(n, "head", layer_norm(n, "norm", x), table);
-    return cross_entropy(n, logits, ids(n, "labels", {*o.batch, *o.seq}));
+    return cross_entropy(n, logits);
 }
 
 /// LLaMA: root mean square norm, rotary positions, gated feed-forward, optionally fewer heads for keys and values.
@@ -104,7 +104,7 @@ inline auto llama(network& n, options const& o) -> value
         x = add(n, x, linear(n, "down", inner, d, false));
     }
     auto const logits = linear(n, "head", rms_norm(n, "norm", x), *o.vocab, false);
-    return cross_entropy(n, logits, ids(n, "labels", {*o.batch, *o.seq}));
+    return cross_entropy(n, logits);
 }
 
 /// BERT in pre-training: masked tokens and next sentence, padding mask, post-norm. Positions are trained for at least 512
@@ -116,7 +116,8 @@ inline auto bert(network& n, options const& o) -> value
     auto const table = n.parameter("tokens.weight", {*o.vocab, d});
     auto const positions = n.parameter("positions.weight", {std::max<std::int64_t>(512, *o.seq), d});
     auto x = embedding(n, "embed", ids(n, "tokens", words), table);
-    x = add(n, x, embedding(n, "embed_type", ids(n, "types", words), n.parameter("types.weight", {2, d})));
+    auto const types = n.parameter("types.weight", {2, d});
+    x = add(n, x, embedding(n, "embed_type", ids(n, "types", words), types));
     x = layer_norm(n, "embed_norm", add_broadcast(n, x, slice(n, positions, {*o.seq, d})));
     x = dropout(n, x, *o.dropout);
     auto a = detail::attention_of(o);
@@ -131,8 +132,8 @@ inline auto bert(network& n, options const& o) -> value
     auto const logits = product(n, "mlm_head", guess, table, n.parameter("mlm_head.bias", {*o.vocab}));
     auto const first = slice(n, x, {*o.batch, d});
     auto const pooled = tanh(n, linear(n, "pooler", first, d));
-    auto const next = cross_entropy(n, linear(n, "nsp_head", pooled, 2), ids(n, "is_next", {*o.batch}));
-    return add(n, cross_entropy(n, logits, ids(n, "labels", words)), next);
+    auto const next = cross_entropy(n, linear(n, "nsp_head", pooled, 2), "is_next");
+    return add(n, cross_entropy(n, logits), next);
 }
 
 /// The encoder-decoder of "Attention is all you need": post-norm, fixed positions, one embedding for everything. Every
@@ -168,7 +169,7 @@ inline auto encoder_decoder(network& n, options const& o) -> value
         x = detail::add_and_norm(n, "norm2", x, detail::attention_over(n, "cross", x, memory, padded), *o.dropout);
         x = detail::add_and_norm(n, "norm3", x, feed_forward(x), *o.dropout);
     }
-    return cross_entropy(n, product(n, "head", x, table), ids(n, "labels", words));
+    return cross_entropy(n, product(n, "head", x, table));
 }
 
 } // namespace strata::zoo

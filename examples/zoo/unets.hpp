@@ -41,8 +41,7 @@ inline auto unet(network& n, options const& o) -> value
         x = twice(concat(n, {skips[static_cast<std::size_t>(level)], larger}, 1), *o.width << level);
     }
     auto const logits = conv(n, "head", x, *o.classes, {.kernel = 1, .bias = true});
-    auto const mask = n.input("mask", logits.dims);
-    return pointwise_loss(n, "binary_cross_entropy", "binary_cross_entropy.backward", logits, mask);
+    return pointwise_loss(n, "binary_cross_entropy", "binary_cross_entropy.backward", logits);
 }
 
 namespace detail {
@@ -121,7 +120,7 @@ inline auto diffusion_unet(network& n, options const& o) -> value
         }
     }
     auto const noise = conv(n, "last", silu(n, group_norm(n, "norm", x, 32)), 3, {.bias = true});
-    return pointwise_loss(n, "squared_error", "squared_error.backward", noise, n.input("noise", noise.dims));
+    return pointwise_loss(n, "squared_error", "squared_error.backward", noise);
 }
 
 } // namespace strata::zoo

@@ -51,18 +51,18 @@ enum class errc {
 
 /// What an infeasible budget should have been.
 struct feasibility {
-    bytes_t lower_limit = 0;               ///< no plan under the given order uses fewer bytes; proven
-    op_id pinned_by = none;                ///< the op at whose run `lower_limit` bytes are needed
-    std::string pinned_by_name;            ///< its name, if it has one
-    std::optional<bytes_t> known_feasible; ///< smallest peak of a plan that was found, if any was
+    bytes_t lower_limit = 0;                    ///< no plan under the given order uses fewer bytes; proven
+    op_id pinned_by = none;                     ///< the op at whose run `lower_limit` bytes are needed
+    std::string pinned_by_name = {};            ///< its name, if it has one
+    std::optional<bytes_t> known_feasible = {}; ///< smallest peak of a plan that was found, if any was
     friend auto operator==(feasibility const&, feasibility const&) -> bool = default;
 };
 
 /// An answer that is not a value.
 struct error {
     errc code = errc::invalid_argument;
-    std::string message;              ///< place: parameter, requirement, remedy; units spelled; no trailing period
-    std::optional<feasibility> limit; ///< set exactly when `code` is `errc::infeasible`
+    std::string message = {};              ///< place: parameter, requirement, remedy; units spelled; no trailing period
+    std::optional<feasibility> limit = {}; ///< set exactly when `code` is `errc::infeasible`
     friend auto operator==(error const&, error const&) -> bool = default;
 };
 

@@ -8,9 +8,9 @@
 #include <strata/config.hpp>
 #include <strata/error.hpp>
 
+#include <optional>
 #include <string>
 #include <utility>
-#include <variant>
 
 namespace strata {
 
@@ -20,22 +20,23 @@ class [[nodiscard]] result {
 public:
     using value_type = T;
 
-    result(T value)
-        : state_(std::in_place_index<0>, std::move(value))
+    // Both convert on purpose: a function returns what it has, a value or an error.
+    result(T value) // NOLINT(google-explicit-constructor)
+        : value_(std::move(value))
     {
-    } // NOLINT(google-explicit-constructor)
-    result(strata::error why)
-        : state_(std::in_place_index<1>, std::move(why))
+    }
+    result(strata::error why) // NOLINT(google-explicit-constructor)
+        : error_(std::move(why))
     {
-    } // NOLINT(google-explicit-constructor)
+    }
 
-    [[nodiscard]] auto has_value() const noexcept -> bool { return state_.index() == 0; }
+    [[nodiscard]] auto has_value() const noexcept -> bool { return value_.has_value(); }
     explicit operator bool() const noexcept { return has_value(); }
 
     /// The value. Throws: `bad_result_access` with the error's message if there is none.
-    [[nodiscard]] auto value() & -> T& { return check(), *std::get_if<0>(&state_); }
-    [[nodiscard]] auto value() const& -> T const& { return check(), *std::get_if<0>(&state_); }
-    [[nodiscard]] auto value() && -> T&& { return check(), std::move(*std::get_if<0>(&state_)); }
+    [[nodiscard]] auto value() & -> T& { return check(), *value_; }
+    [[nodiscard]] auto value() const& -> T const& { return check(), *value_; }
+    [[nodiscard]] auto value() && -> T&& { return check(), std::move(*value_); }
 
     [[nodiscard]] auto operator*() & -> T& { return value(); }
     [[nodiscard]] auto operator*() const& -> T const& { return value(); }
@@ -47,22 +48,23 @@ public:
     [[nodiscard]] auto error() const& -> strata::error const&
     {
         STRATA_ASSERT(!has_value());
-        return *std::get_if<1>(&state_);
+        return error_;
     }
     [[nodiscard]] auto error() && -> strata::error&&
     {
         STRATA_ASSERT(!has_value());
-        return std::move(*std::get_if<1>(&state_));
+        return std::move(error_);
     }
 
 private:
     void check() const
     {
         if (!has_value()) {
-            detail::raise_bad_result(*std::get_if<1>(&state_));
+            detail::raise_bad_result(error_);
         }
     }
-    std::variant<T, strata::error> state_;
+    std::optional<T> value_; // not a variant: that costs every program that includes this noticeably more to compile
+    strata::error error_;
 };
 
 /// An `error` of kind `code`; the one way the library makes them.

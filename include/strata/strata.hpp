@@ -42,6 +42,7 @@
 #include <strata/place/mix.hpp>
 #include <strata/place/occupancy.hpp>
 #include <strata/place/packing_instance.hpp>
+#include <strata/place/place.hpp>
 #include <strata/place/placement.hpp>
 #include <strata/problem/aliased_spec.hpp>
 #include <strata/problem/effects.hpp>

@@ -97,7 +97,12 @@ public:
         if (x >= static_cast<long double>(max_bytes - resident)) {
             return max_bytes;
         }
-        return resident + static_cast<bytes_t>(x);
+        auto n = static_cast<bytes_t>(x);
+        // A share such as 0.6 is no binary fraction: what misses a whole number only by that is the whole number.
+        if (static_cast<long double>(n) + 1 - x <= x * (std::numeric_limits<double>::epsilon() / 2)) {
+            ++n;
+        }
+        return resident + n;
     }
 
     friend constexpr auto operator==(budget const&, budget const&) noexcept -> bool = default;

@@ -80,26 +80,28 @@ inline auto embedding(network& n, std::string const& name, value const& ids, val
 /// Token ids or labels: 8 bytes each, resident.
 inline auto ids(network& n, std::string const& name, shape s) -> value { return n.input(name, std::move(s), 8); }
 
-/// Mean cross entropy of logits over the innermost axis. Backward reads logits, labels and the log of each row's sum of
-/// exponentials, which forward saves in fp32.
-inline auto cross_entropy(network& n, value const& logits, value const& labels) -> value
+/// Mean cross entropy of logits over the innermost axis against a label each, an input called `labels`. Backward reads
+/// logits, labels and the log of each row's sum of exponentials, which forward saves in fp32.
+inline auto cross_entropy(network& n, value const& logits, std::string const& labels = "labels") -> value
 {
-    auto const rows = count(logits) / logits.size(-1);
+    auto rows = logits.dims;
+    rows.pop_back();
+    auto const saved_bytes = bytes_of(count(rows), 4);
     return n.add({"cross_entropy", op_kind::reduction, per_number(5, logits)},
-                 {logits, labels},
+                 {logits, ids(n, labels, std::move(rows))},
                  {made({1}, 4)},
-                 {.saved = {{.name = "log_sum_exp", .bytes = bytes_of(rows, 4)}},
+                 {.saved = {{.name = "log_sum_exp", .bytes = saved_bytes}},
                   .ops = {{op{"cross_entropy.backward", op_kind::elementwise, per_number(4, logits)},
                            {input(0), input(1), saved(0), of_output(0)},
                            {of_input(0)}}}});
 }
 
-/// Mean over all numbers of a loss between prediction and target; backward reads both. `type` and `backward` are names.
-inline auto pointwise_loss(network& n, char const* type, char const* backward, value const& x, value const& target)
-    -> value
+/// Mean over all numbers of a loss between `x` and an input called `target`; backward reads both. `type` and `backward`
+/// are names.
+inline auto pointwise_loss(network& n, char const* type, char const* backward, value const& x) -> value
 {
     return n.add({type, op_kind::reduction, per_number(4, x)},
-                 {x, target},
+                 {x, n.input("target", x.dims)},
                  {made({1}, 4)},
                  {.ops = {{op{backward, op_kind::elementwise, per_number(4, x)},
                            {input(0), input(1), of_output(0)},

@@ -383,10 +383,13 @@ private:
         for (std::size_t t = 0; t < wants_.size(); ++t) {
             buffer[t] = contributions_[t] > 0 ? static_cast<tensor_id>(t) : none;
         }
-        auto const holds = [](std::vector<tensor_id> const& ids, tensor_id t) {
-            return std::find(ids.begin(), ids.end(), t) != ids.end();
+        struct link {
+            tensor_id from = none; // the later tensor whose gradient this one's is
+            bool alone = false;    // nothing else reads that gradient
+            bool has_op = false;
         };
-        // Outputs before inputs: when op `o` is met the buffers of its outputs' gradients are settled.
+        std::vector<link> links(wants_.size());
+        // Outputs before inputs: when op `o` is met the gradients of its outputs are settled.
         for (auto o = static_cast<op_id>(plan_.answers.size()); o-- > 0;) {
             for (auto const& p : plan_.answers[at(o)].passes) {
                 auto const from = op(o).outputs[p.output];
@@ -394,31 +397,53 @@ private:
                 if (tensor(from).bytes != tensor(to).bytes) {
                     continue;
                 }
+                bool const alone = only_reader(o, p);
                 if (contributions_[at(to)] == 1 && tensor(to).kind != tensor_kind::parameter) {
-                    buffer[at(to)] = buffer[at(from)]; // nobody else adds into it
-                } else if (passed_to_[at(from)] == 0 && only_reader(o, p) && !holds(requested_, from) &&
-                           (losses_have_op_ || !holds(losses_, from))) {
-                    buffer[at(from)] = to; // whoever adds into `from` may as well add into `to`
+                    buffer[at(to)] = from; // nobody else adds into it
+                    links[at(to)] = {from, alone, p.fallback.has_value()};
+                } else if (alone) { // who adds into `from` may as well add into `to`
+                    auto first = from;
+                    while (links[at(first)].from != none && links[at(first)].alone) {
+                        first = links[at(first)].from;
+                    }
+                    if (links[at(first)].from == none) {
+                        buffer[at(first)] = to;
+                    } else if (
+                        !p.fallback) { // not all may; the nearest pass-through with an op of its own keeps them apart
+                        auto cut = from;
+                        while (cut != first && !links[at(cut)].has_op) {
+                            cut = links[at(cut)].from;
+                        }
+                        if (links[at(cut)].has_op) {
+                            buffer[at(cut)] = to;
+                            links[at(cut)] = {};
+                        }
+                    }
                 }
             }
         }
-        for (auto& b : buffer) { // a merged buffer may have been merged or shared further
+        for (auto& b : buffer) {
             while (b != none && buffer[at(b)] != b) {
                 b = buffer[at(b)];
             }
         }
     }
 
-    /// True when the gradient of the output of `p` is read by `p` alone.
+    /// True when the gradient of the output of `p` is read by `p` alone and its buffer may hold more than it.
     [[nodiscard]] auto only_reader(op_id o, pass_through<Op> const& p) const -> bool
     {
         auto const& a = plan_.answers[at(o)];
+        auto const from = op(o).outputs[p.output];
+        auto const holds = [&](std::vector<tensor_id> const& ids) {
+            return std::find(ids.begin(), ids.end(), from) != ids.end();
+        };
         auto const reads = [&](backward_op<Op> const& b) {
             return std::find(b.reads.begin(), b.reads.end(), grad::of_output(p.output)) != b.reads.end();
         };
-        return std::none_of(a.ops.begin(), a.ops.end(), reads) &&
-               std::count_if(a.passes.begin(), a.passes.end(), [&](auto const& q) { return q.output == p.output; }) ==
-                   1;
+        auto const passes = [&](pass_through<Op> const& q) { return q.output == p.output; };
+        return !holds(requested_) && (losses_have_op_ || !holds(losses_)) &&
+               std::none_of(a.ops.begin(), a.ops.end(), reads) &&
+               std::count_if(a.passes.begin(), a.passes.end(), passes) == 1;
     }
 
     aliased_spec const& forward_;

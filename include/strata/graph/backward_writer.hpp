@@ -202,19 +202,15 @@ private:
                        .effects = b.more.effects,
                        .workspace = b.more.workspace,
                        .backward_of = o};
-        auto const add = [](std::vector<tensor_id>& ids, tensor_id t) {
-            if (std::find(ids.begin(), ids.end(), t) == ids.end()) {
-                ids.push_back(t);
-            }
-        };
+        // One entry per reference, also where two share a buffer: who runs the op finds them by position.
         for (auto r : b.reads) {
-            add(x.inputs, tensor_at(o, r, x.name));
+            x.inputs.push_back(tensor_at(o, r, x.name));
         }
         std::vector<tensor_id> added_into;
         for (auto r : b.writes) {
-            add(x.outputs, tensor_at(o, r, x.name));
+            x.outputs.push_back(tensor_at(o, r, x.name));
             if (r.at == place::of_input) {
-                add(added_into, plan_.gradient_buffer[at(ops_[at(o)].inputs[r.index])]);
+                added_into.push_back(plan_.gradient_buffer[at(ops_[at(o)].inputs[r.index])]);
             }
         }
         ops_.push_back(std::move(x));

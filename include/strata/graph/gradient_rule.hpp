@@ -86,7 +86,8 @@ struct backward_details {
 
 /// One backward op of a forward op. Reading the gradient of an output that has none means zero: the reference is
 /// dropped, and the op with it when nothing else carries a gradient into it. Writing the gradient of an input that
-/// wants none is dropped likewise. An op that writes nothing at all is kept for its effects.
+/// wants none is dropped likewise. What stays keeps its order, one input or output of the op per reference. An op that
+/// writes nothing at all is kept for its effects.
 template <class Op>
 struct backward_op {
     // A constructor and no aggregate: g++ 12 fails on lists of class templates with default member initialisers.

@@ -140,7 +140,7 @@ inline constexpr char const* report_patterns =
 <pattern id="p-recomputed" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="7" height="7" style="fill:var(--replay)"/><path d="M0 0V7" style="stroke:var(--page);stroke-width:2.5"/></pattern>
 <pattern id="p-gradient" width="6" height="5" patternUnits="userSpaceOnUse"><rect width="6" height="5" style="fill:var(--gradient)"/><path d="M0 2.5H6" style="stroke:var(--page);stroke-width:1.2"/></pattern>
 <pattern id="p-saved" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(-45)"><rect width="7" height="7" style="fill:var(--saved)"/><path d="M0 0V7" style="stroke:var(--page);stroke-width:2"/></pattern>
-<pattern id="p-workspace" width="6" height="6" patternUnits="userSpaceOnUse"><rect width="6" height="6" style="fill:var(--workspace)"/><path d="M0 0H6M0 0V6" style="stroke:var(--ink);stroke-width:1;stroke-opacity:.55"/></pattern>
+<pattern id="p-workspace" width="6" height="6" patternUnits="userSpaceOnUse"><rect width="6" height="6" style="fill:var(--workspace)"/><path d="M0 0H6M0 0V6" style="stroke:#1a1d20;stroke-width:1;stroke-opacity:.55"/></pattern>
 </defs></svg>)svg";
 
 } // namespace strata::detail::html

@@ -7,6 +7,8 @@
 #include <strata/schedule/schedule.hpp>
 #include <strata/units.hpp>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -21,7 +23,7 @@ struct certificate {
     cost_t cost = 0;            ///< of the plan
     cost_t base_cost = 0;       ///< of running every op once
     cost_t lower_bound = 0;     ///< no plan under this budget and first-run order costs less; >= base_cost
-    std::string solver;         ///< who found it
+    std::string solver = {};    ///< who found it
     double seconds = 0;         ///< wall time spent
 
     /// Share of `base_cost` that is spent on replays. 0 when everything is free of cost.
@@ -40,7 +42,7 @@ private:
     }
 };
 
-/// One line for people: bytes in MiB, time in percent.
+/// One line for people.
 [[nodiscard]] inline auto describe(certificate const& c) -> std::string
 {
     auto const percent = [](double x) {
@@ -48,16 +50,23 @@ private:
         auto const rest = std::to_string(100 + hundredths % 100);
         return "+" + std::to_string(hundredths / 100) + "." + rest.substr(1) + " %";
     };
-    auto const mib = [](bytes_t n) { return std::to_string(n >> 20) + " MiB"; };
-    return "peak " + mib(c.peak) + " instead of " + mib(c.keep_all_peak) + ", time " + percent(c.overhead()) +
+    auto const bytes = [](bytes_t n) {
+        constexpr std::array units = {" B", " KiB", " MiB", " GiB"};
+        std::size_t unit = 0;
+        for (; n >= 10 * 1024 && unit + 1 < units.size(); n >>= 10U) {
+            ++unit;
+        }
+        return std::to_string(n) + units[unit];
+    };
+    return "peak " + bytes(c.peak) + " instead of " + bytes(c.keep_all_peak) + ", time " + percent(c.overhead()) +
            ", proven minimum " + percent(c.overhead_bound()) + ", found by " + c.solver;
 }
 
 /// A schedule with its proof and its place in memory.
 struct certified_plan {
-    strata::schedule schedule;
-    strata::certificate certificate;
-    strata::placement placement;
+    strata::schedule schedule = {};
+    strata::certificate certificate = {};
+    strata::placement placement = {};
     std::uint64_t fingerprint = 0; ///< of the problem it was made for; see `fingerprint`
     friend auto operator==(certified_plan const&, certified_plan const&) -> bool = default;
 };

@@ -69,7 +69,7 @@ template <class S = default_solver>
             // It may fit in sum and not in one piece; the smaller budget's plan has its place already.
             auto again = plans.back();
             again.certificate.budget = budgets[i];
-            again.certificate.lower_bound = with.bound_for(budgets[i], known, stop).cost;
+            again.certificate.lower_bound = with.tighten(budgets[i], known, {p.base_cost(), none, false}, stop).cost;
             made = std::move(again);
         }
         if (made) {

@@ -15,8 +15,12 @@
 #include <strata/solve/concepts.hpp>
 #include <strata/solve/keep_all.hpp>
 #include <strata/solve/limits.hpp>
+#include <strata/solve/order_editor.hpp>
 #include <strata/solve/portfolio.hpp>
+#include <strata/solve/recompute_all.hpp>
+#include <strata/solve/repair.hpp>
 #include <strata/solve/search.hpp>
+#include <strata/solve/sqrt_checkpoint.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -82,54 +86,56 @@ public:
         return b.resolve(p_->resident_bytes(), keep_all_peak_ - p_->resident_bytes());
     }
 
-    /// The best order that `s` finds under `bytes`, and what is proven about it; not yet judged or placed.
-    template <solver S>
-    [[nodiscard]] auto
-    best_order(bytes_t bytes, limits const& lim, stop_watch const& stop, S const& s, candidate const* known) const
-        -> result<std::pair<candidate, cost_bound>>
+    /// Where to cut, the most telling time point first, and what that proves for `bytes`.
+    struct analysis {
+        std::vector<op_id> points;
+        cost_bound bound;
+    };
+    /// Errors: `infeasible` when that is proven.
+    [[nodiscard]] auto analyse(bytes_t bytes, stop_watch const& stop) const -> result<analysis>
     {
         if (bytes < least_.bytes) {
-            return infeasible(bytes, least_, {});
+            return infeasible(bytes, least_, lowest_known(stop));
         }
-        auto points = time_points(*p_, keep_all_, hot_points, footprint_points);
+        analysis a{time_points(*p_, keep_all_, hot_points, footprint_points), {p_->base_cost(), none, false}};
         std::vector<std::pair<cost_t, op_id>> telling;
-        auto bound = cost_bound{p_->base_cost(), none, false};
-        for (auto o : points) {
+        for (auto o : a.points) {
             auto const b = lower_bound(*p_, bytes, std::span<op_id const>(&o, 1));
             if (b.infeasible) {
-                return infeasible(bytes, {bytes + 1, o}, {});
+                return infeasible(bytes, {bytes + 1, o}, lowest_known(stop));
             }
             telling.emplace_back(-b.cost, o);
-            bound = b.cost > bound.cost ? b : bound;
+            a.bound = b.cost > a.bound.cost ? b : a.bound;
         }
         std::stable_sort(
-            telling.begin(), telling.end(), [](auto const& a, auto const& b) { return a.first < b.first; });
-        std::transform(telling.begin(), telling.end(), points.begin(), [](auto const& x) { return x.second; });
+            telling.begin(), telling.end(), [](auto const& x, auto const& y) { return x.first < y.first; });
+        std::transform(telling.begin(), telling.end(), a.points.begin(), [](auto const& x) { return x.second; });
+        return a;
+    }
 
-        search on(*p_, bytes, points, bound, lim, stop);
+    /// The best order under `bytes` that `s` finds, with `known` (if any) as its first seed; not yet judged or placed.
+    template <solver S>
+    [[nodiscard]] auto best_order(bytes_t bytes,
+                                  analysis const& a,
+                                  limits const& lim,
+                                  stop_watch const& stop,
+                                  S const& s,
+                                  candidate const* known) const -> result<candidate>
+    {
+        search on(*p_, bytes, a.points, a.bound, lim, stop);
+        on.propose({.make = [this] { return keep_all_; }, .as_is = true, .name = "keep_all"});
         if (known != nullptr) {
             on.propose({.make = [known] { return known->order; }, .name = known->name});
         }
-        on.propose({.make = [this] { return keep_all_; }, .as_is = true, .name = "keep_all"});
         s.solve(on);
-        if (!on.best()) {
-            if (stop.expired()) {
-                return fail(stop.why(), "strata::plan: stopped before any plan that fits was found; allow more time");
-            }
-            return infeasible(bytes, least_, on.lowest_peak());
+        if (on.best()) {
+            return *on.best();
         }
-        return std::pair(*on.best(), tighten(bytes, *on.best(), bound, stop));
+        if (stop.expired()) {
+            return fail(stop.why(), "strata::plan: stopped before any plan that fits was found; allow more time");
+        }
+        return infeasible(bytes, least_, on.lowest_peak());
     }
-
-    /// What is proven about every plan for `bytes`, looking where `best` is hot.
-    [[nodiscard]] auto bound_for(bytes_t bytes, candidate const& best, stop_watch const& stop) const -> cost_bound
-    {
-        return tighten(bytes, best, {p_->base_cost(), none, false}, stop);
-    }
-
-private:
-    static constexpr std::size_t hot_points = 3;
-    static constexpr std::size_t footprint_points = 2;
 
     /// Looks for a stronger bound where the plan itself is hot, until nothing is left to gain.
     [[nodiscard]] auto tighten(bytes_t bytes, candidate const& best, cost_bound bound, stop_watch const& stop) const
@@ -152,13 +158,35 @@ private:
         return bound;
     }
 
+private:
+    static constexpr std::size_t hot_points = 3;
+    static constexpr std::size_t footprint_points = 2;
+
+    /// A budget that works, as small as a quick look finds: an infeasible one should be answered with what would do.
+    [[nodiscard]] auto lowest_known(stop_watch const& stop) const -> bytes_t
+    {
+        constexpr op_id quick = 20'000;
+        auto const tightest = time_points(*p_, keep_all_, 1, 0).front();
+        auto const checkpointed = sqrt_checkpoint_order(*p_, tightest);
+        auto lowest = std::min(peak_of(*p_, checkpointed), peak_of(*p_, recompute_all_order(*p_, tightest)));
+        for (auto const* from : {&keep_all_, &checkpointed}) {
+            if (p_->op_count() <= quick && !stop.expired()) {
+                order_editor edit(*p_, *from);
+                repair mend(*p_);
+                (void)mend(edit, least_.bytes - p_->resident_bytes(), {}, stop);
+                lowest = std::min(lowest, mend.lowest_peak() + p_->resident_bytes());
+            }
+        }
+        return lowest;
+    }
+
     [[nodiscard]] auto infeasible(bytes_t bytes, byte_limit const& least, bytes_t lowest_peak) const -> error
     {
         feasibility f;
         f.lower_limit = std::max(least.bytes, least_.bytes);
         f.pinned_by = least.pinned_by;
         f.pinned_by_name = p_->op(least.pinned_by).name;
-        f.known_feasible = lowest_peak > 0 && lowest_peak < keep_all_peak_ ? lowest_peak : keep_all_peak_;
+        f.known_feasible = std::min(lowest_peak, keep_all_peak_);
         auto const op =
             "op " + std::to_string(f.pinned_by) + (f.pinned_by_name.empty() ? "" : " (" + f.pinned_by_name + ")");
         auto const proven = bytes < f.lower_limit;
@@ -177,64 +205,8 @@ private:
     byte_limit least_;
 };
 
-/// Finds, judges and places a plan for `bytes`; asks for less when the arena turns out larger than what is left.
-template <solver S>
-[[nodiscard]] auto plan_within(
-    planner const& with, bytes_t bytes, limits const& lim, stop_watch const& stop, S const& s, candidate const* known)
-    -> result<certified_plan>
-{
-    constexpr int attempts = 4;
-    auto const& p = with.subject();
-    auto allowed = bytes;
-    auto placed_in = max_bytes; // least bytes that a placement of some plan took
-    for (int i = 0; i < attempts; ++i) {
-        auto found = with.best_order(allowed, lim, stop, s, known);
-        if (!found && i > 0 && found.error().code == errc::infeasible) {
-            break; // true of fewer bytes than were asked for
-        }
-        if (!found) {
-            return std::move(found).error();
-        }
-        auto const& [best, bound] = *found;
-        certified_plan made;
-        made.schedule = free_early(p, best.order);
-        auto const judged = validate(p, made.schedule, allowed);
-        if (!judged.ok()) {
-            return fail(errc::invalid_plan,
-                        "strata::plan: solver '" + best.name +
-                            "' gave a plan that the judge refuses: " + judged.violations.front().message);
-        }
-        auto placed = place(p, made.schedule, {.seed = lim.seed, .stop = stop, .target = bytes - p.resident_bytes()});
-        if (!placed) {
-            return std::move(placed).error();
-        }
-        auto const over = placed->arena - (bytes - p.resident_bytes());
-        if (over > 0) {
-            placed_in = std::min(placed_in, placed->arena + p.resident_bytes());
-            allowed -= over; // the bytes fit in sum but not in one piece: leave that much out and plan again
-            continue;
-        }
-        made.placement = *std::move(placed);
-        made.certificate = {.budget = bytes,
-                            .peak = judged.peak,
-                            .keep_all_peak = with.keep_all_peak(),
-                            .resident = p.resident_bytes(),
-                            .cost = judged.cost,
-                            .base_cost = p.base_cost(),
-                            // Proven for the bytes that were allowed; for more bytes only the trivial bound is.
-                            .lower_bound = allowed == bytes ? bound.cost : with.bound_for(bytes, best, stop).cost,
-                            .solver = best.name};
-        return made;
-    }
-    auto e = fail(errc::infeasible,
-                  "strata::plan: plans fit " + std::to_string(bytes) +
-                      " bytes in sum, but no placement in one arena was found that does; one of " +
-                      std::to_string(placed_in) + " bytes is known");
-    e.limit = feasibility{with.least().bytes, with.least().pinned_by, p.op(with.least().pinned_by).name, placed_in};
-    return e;
-}
-
-/// `p` with the alignment that `lim` asks for; nothing when `p` has it.
+/// `p` with the alignment that `lim` asks for, if that is another one than its own.
+/// Errors: `invalid_argument` for a negative alignment; `overflow` if rounded sizes do not fit.
 [[nodiscard]] inline auto realigned(problem const& p, limits const& lim) -> result<std::optional<problem>>
 {
     if (lim.alignment < 0) {
@@ -242,7 +214,7 @@ template <solver S>
                     "strata::plan: alignment is " + std::to_string(lim.alignment) + ", must not be negative");
     }
     if (lim.alignment == 0 || lim.alignment == p.alignment()) {
-        return std::optional<problem>{};
+        return std::optional<problem>();
     }
     auto spec = p.spec();
     spec.alignment = lim.alignment;
@@ -251,6 +223,86 @@ template <solver S>
         return std::move(made).error();
     }
     return std::optional<problem>(*std::move(made));
+}
+
+/// Places `s`, with more effort when the quick way wastes more than half a percent. `room`: bytes the arena may take.
+[[nodiscard]] inline auto
+place_well(problem const& p, schedule const& s, bytes_t load, bytes_t room, limits const& lim, stop_watch const& stop)
+    -> result<placement>
+{
+    constexpr std::int64_t thorough = 100'000;
+    auto const good = load + load / 200;
+    // A handful of packings in other orders already finds most of what there is to find.
+    auto const quick = 20 * static_cast<std::int64_t>(s.steps.size());
+    auto placed = place(p, s, {.target = std::min(room, good), .effort = quick, .seed = lim.seed, .stop = stop});
+    if (placed && placed->arena > good) {
+        return place(p, s, {.target = std::min(room, good), .effort = thorough, .seed = lim.seed, .stop = stop});
+    }
+    return placed;
+}
+
+/// Finds, judges and places a plan for `bytes`; asks for less when the arena turns out larger than what is left.
+template <solver S>
+[[nodiscard]] auto plan_within(
+    planner const& with, bytes_t bytes, limits const& lim, stop_watch const& stop, S const& s, candidate const* known)
+    -> result<certified_plan>
+{
+    constexpr int attempts = 6;
+    auto const& p = with.subject();
+    auto const room = bytes - p.resident_bytes();
+    auto const studied = with.analyse(bytes, stop);
+    if (!studied) {
+        return studied.error();
+    }
+    auto best = with.best_order(bytes, *studied, lim, stop, s, known);
+    if (!best) {
+        return std::move(best).error();
+    }
+    auto const bound = with.tighten(bytes, *best, studied->bound, stop);
+    auto placed_in = max_bytes; // fewest bytes that some plan took in one piece
+    for (int i = 0; i < attempts; ++i) {
+        certified_plan made;
+        made.schedule = free_early(p, best->order);
+        auto const judged = validate(p, made.schedule, bytes);
+        if (!judged.ok()) {
+            return fail(errc::invalid_plan,
+                        "strata::plan: solver '" + best->name +
+                            "' gave a plan that the judge refuses: " + judged.violations.front().message);
+        }
+        auto placed = place_well(p, made.schedule, judged.peak - p.resident_bytes(), room, lim, stop);
+        if (!placed) {
+            return std::move(placed).error();
+        }
+        if (placed->arena <= room) {
+            made.placement = *std::move(placed);
+            made.certificate = {.budget = bytes,
+                                .peak = judged.peak,
+                                .keep_all_peak = with.keep_all_peak(),
+                                .resident = p.resident_bytes(),
+                                .cost = judged.cost,
+                                .base_cost = p.base_cost(),
+                                .lower_bound = bound.cost,
+                                .solver = best->name};
+            return made;
+        }
+        // The bytes fit in sum but not in one piece: leave out what was missing and plan again.
+        placed_in = std::min(placed_in, placed->arena + p.resident_bytes());
+        auto const allowed = judged.peak - (placed->arena - room);
+        auto const before = *std::move(best);
+        best = with.best_order(allowed, *studied, lim, stop, s, &before);
+        if (!best && best.error().code == errc::infeasible) {
+            break; // true of fewer bytes than were asked for
+        }
+        if (!best) {
+            return std::move(best).error();
+        }
+    }
+    auto e = fail(errc::infeasible,
+                  "strata::plan: plans fit " + std::to_string(bytes) +
+                      " bytes in sum, but no placement in one arena was found that does; one of " +
+                      std::to_string(placed_in) + " bytes is known");
+    e.limit = feasibility{with.least().bytes, with.least().pinned_by, p.op(with.least().pinned_by).name, placed_in};
+    return e;
 }
 
 } // namespace detail

@@ -5,14 +5,16 @@
 /// The search builds placements from the bottom up. It only looks at *canonical* ones: no buffer can be moved to a lower
 /// offset by itself. Sorted by offset, each buffer of such a placement rests on one placed before it (or on 0), so the
 /// offset of the next buffer is never a choice, only which buffer comes next. If any placement fits, a canonical one does
-/// (move buffers down until none moves). Canonical placements and the kind of pruning come from M. D. Moffitt,
-/// "MiniMalloc", ASPLOS 2023; the bounds below are our own:
+/// (of all that fit, one whose bytes lie lowest on average over time). Canonical placements and the kind of pruning
+/// come from M. D. Moffitt, "MiniMalloc", ASPLOS 2023; the rules below are our own:
 ///
 ///   - *floor*: an unplaced buffer lies at or above the last offset, and above whatever was placed in its lifetime; if
 ///     it could already have been placed lower, it must still be lifted by an unplaced neighbour, so it lies above one;
 ///   - *stack*: at any time the unplaced buffers stack up; sorted by floor, the stack must stay within the capacity
 ///     (the one-machine bound of scheduling with release dates);
 ///   - *room below*: once an unplaced buffer fits entirely below the next offset, it could move down: not canonical;
+///   - *twins*: of two buffers that live at the same times and touch, the one with the smaller rank lies below, since
+///     they could trade places; of two with the same size besides, always;
 ///   - *parts*: when no unplaced buffer links an earlier time with a later one, both sides are solved on their own.
 ///
 /// Which buffer to try first decides everything, and no rule is best everywhere: the search restarts in rounds with
@@ -54,7 +56,8 @@ public:
     capacity_search(std::span<lifetime const> lifetimes, bytes_t alignment, std::uint64_t seed);
 
     /// Looks for a placement whose buffers, rounded up, end at or below `capacity`.
-    /// Visits at most `max_nodes` nodes. Same calls in the same order, same answers.
+    /// Visits at most `max_nodes` nodes; when called again with the same capacity, goes on with the next round.
+    /// Same calls in the same order, same answers.
     auto run(bytes_t capacity, std::int64_t max_nodes, stop_watch const& stop) -> answer;
 
     /// The offsets found by the last `run` that answered `found`, as ordered in the constructor.
@@ -69,10 +72,10 @@ private:
         bytes_t offset;
         index rank;
     };
-    static constexpr int rules = 9;
+    static constexpr std::uint64_t rules = 9;
 
     static auto at(index i) noexcept -> std::size_t { return static_cast<std::size_t>(i); }
-    void make_ranks(int rule);
+    void make_ranks(std::uint64_t rule, std::uint64_t cycle);
     [[nodiscard]] auto late(index b, position last) const -> bool
     {
         return std::pair(floor_[at(b)], rank_[at(b)]) < std::pair(last.offset, last.rank);
@@ -81,6 +84,8 @@ private:
     auto raise_lows(position last) -> bool;
     auto stacks_fit(part p) -> bool;
     auto stack_height(index section) -> bytes_t;
+    [[nodiscard]] auto out_of_turn(index b) const -> bool;
+    void list_unplaced(part p);
     void place(index b);
     void undo(std::size_t placed, std::size_t lifts);
     auto solve_parts(part p, position last) -> bool;
@@ -92,7 +97,9 @@ private:
     std::vector<index> rank_;      // of each buffer: lower is tried first
     std::vector<double> failures_; // of each buffer, fading
 
-    bytes_t capacity_ = 0;
+    bytes_t capacity_ = -1;
+    std::uint64_t round_ = 0; // at this capacity; rules take turns
+    std::int64_t nodes_per_round_ = 0;
     std::vector<char> placed_;
     std::vector<bytes_t> floor_;                   // lowest offset above everything placed in the life of a buffer
     std::vector<bytes_t> low_;                     // proven lower bound of the offset, set by raise_lows
@@ -119,8 +126,8 @@ inline capacity_search::capacity_search(std::span<lifetime const> lifetimes, byt
 {
 }
 
-/// Ranks buffers by three keys, largest first; ties are broken by the seed.
-inline void capacity_search::make_ranks(int rule)
+/// Ranks buffers by three keys, largest first. The seed breaks ties and blurs the count of failures.
+inline void capacity_search::make_ranks(std::uint64_t rule, std::uint64_t cycle)
 {
     std::vector<std::pair<std::array<double, 3>, std::uint64_t>> keys;
     for (std::size_t b = 0; b < x_.size.size(); ++b) {
@@ -128,16 +135,18 @@ inline void capacity_search::make_ranks(int rule)
         auto const width = x_.duration[b];
         auto const area = size * width;
         auto const crowd = x_.crowd[b];
+        auto const luck = mix(mix(seed_ + b) + cycle);
+        auto const failures = failures_[b] * (1 + static_cast<double>(luck) / 0x1p64);
         std::array<std::array<double, 3>, rules> const by{{{width, area, crowd},
                                                            {crowd, area, width},
                                                            {crowd, width, area},
                                                            {area, width, crowd},
                                                            {size, width, crowd},
                                                            {width, crowd, area},
-                                                           {failures_[b], width, area},
-                                                           {failures_[b] * width, width, area},
-                                                           {failures_[b] * area, width, area}}};
-        keys.emplace_back(by[static_cast<std::size_t>(rule)], mix(seed_ + b));
+                                                           {failures, width, area},
+                                                           {failures * width, width, area},
+                                                           {failures * area, width, area}}};
+        keys.emplace_back(by[rule], luck);
     }
     std::vector<index> order(x_.size.size());
     std::iota(order.begin(), order.end(), 0);
@@ -151,21 +160,24 @@ inline void capacity_search::make_ranks(int rule)
 
 inline auto capacity_search::run(bytes_t capacity, std::int64_t max_nodes, stop_watch const& stop) -> answer
 {
-    capacity_ = capacity;
+    if (capacity != capacity_) {
+        capacity_ = capacity;
+        round_ = 0;
+        nodes_per_round_ = 2000;
+    }
     stop_ = &stop;
     auto const give_up_at = visited_ + max_nodes;
-    std::int64_t per_round = 2000;
-    for (int rule = 0; visited_ < give_up_at; ++rule) {
-        if (rule == rules) {
-            rule = 0;
-            per_round += per_round / 2;
+    for (; visited_ < give_up_at; ++round_) {
+        auto const rule = round_ % rules;
+        if (rule == 0 && round_ > 0) {
+            nodes_per_round_ += nodes_per_round_ / 2;
             for (auto& f : failures_) {
                 f /= 2;
             }
         }
-        make_ranks(rule);
+        make_ranks(rule, round_ / rules);
         stopped_ = stop.expired();
-        node_limit_ = visited_ + std::min(per_round, give_up_at - visited_);
+        node_limit_ = visited_ + std::min(nodes_per_round_, give_up_at - visited_);
         bool const found = !stopped_ && solve_parts({0, static_cast<index>(x_.members.size())}, {0, -1});
         if (found) {
             for (std::size_t b = 0; b < x_.size.size(); ++b) {
@@ -269,6 +281,28 @@ inline auto capacity_search::stacks_fit(part p) -> bool
     return true;
 }
 
+/// True when a twin of `b` must lie below it but does not, or lies right below it and must not.
+inline auto capacity_search::out_of_turn(index b) const -> bool
+{
+    auto const& twins = x_.twins[at(b)];
+    return std::any_of(twins.begin(), twins.end(), [&](index c) {
+        if (placed_[at(c)] != 0) {
+            return floor_[at(c)] + x_.size[at(c)] == floor_[at(b)] && rank_[at(c)] > rank_[at(b)];
+        }
+        return x_.size[at(c)] == x_.size[at(b)] && rank_[at(c)] < rank_[at(b)];
+    });
+}
+
+inline void capacity_search::list_unplaced(part p)
+{
+    unplaced_.clear();
+    for (auto k = x_.first[at(p.begin)]; k < x_.first[at(p.end)]; ++k) {
+        if (placed_[at(x_.by_begin[k])] == 0) {
+            unplaced_.push_back(x_.by_begin[k]);
+        }
+    }
+}
+
 inline void capacity_search::place(index b)
 {
     auto const end = floor_[at(b)] + x_.size[at(b)];
@@ -327,12 +361,7 @@ inline auto capacity_search::branch(part p, position last) -> bool
         stopped_ = true;
         return false;
     }
-    unplaced_.clear();
-    for (auto k = x_.first[at(p.begin)]; k < x_.first[at(p.end)]; ++k) {
-        if (placed_[at(x_.by_begin[k])] == 0) {
-            unplaced_.push_back(x_.by_begin[k]);
-        }
-    }
+    list_unplaced(p);
     if (!raise_lows(last) || !stacks_fit(p)) {
         return false;
     }
@@ -351,14 +380,22 @@ inline auto capacity_search::branch(part p, position last) -> bool
     }
     std::vector<index> next;
     std::copy_if(unplaced_.begin(), unplaced_.end(), std::back_inserter(next), [&](index b) {
-        return !late(b, last) && floor_[at(b)] < (b == lowest ? second_end : lowest_end);
+        return !late(b, last) && !out_of_turn(b) && floor_[at(b)] < (b == lowest ? second_end : lowest_end);
     });
     std::sort(next.begin(), next.end(), [&](index x, index y) {
         return std::pair(floor_[at(x)], rank_[at(x)]) < std::pair(floor_[at(y)], rank_[at(y)]);
     });
     auto const placed = trail_.size();
     auto const lifts = lifts_.size();
+    auto level = last.offset;
     for (auto b : next) {
+        if (floor_[at(b)] > level) { // can anything at all come next at this offset or above?
+            level = floor_[at(b)];
+            list_unplaced(p);
+            if (!raise_lows({level, -1}) || !stacks_fit(p)) {
+                return false;
+            }
+        }
         place(b);
         if (solve_parts(p, {floor_[at(b)], rank_[at(b)]})) {
             return true;

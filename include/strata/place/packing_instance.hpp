@@ -43,6 +43,7 @@ struct packing_instance {
     std::vector<std::vector<index>> members;    ///< of each section
     std::vector<bytes_t> load;                  ///< of each section
     std::vector<std::vector<index>> neighbours; ///< of each buffer: those that share a section with it, smallest first
+    std::vector<std::vector<index>> twins;      ///< of each buffer: others with the same sections
 };
 
 /// Requires: sizes are not negative, their sum (rounded up to `alignment`) fits 64 bits.
@@ -91,11 +92,15 @@ struct packing_instance {
         return r.sections[at(x)].begin < r.sections[at(y)].begin;
     });
     r.neighbours.resize(n);
+    r.twins.resize(n);
     for (std::size_t b = 0; b < n; ++b) {
         auto const [begin, end] = r.sections[b];
         for (auto c : by_size) {
             if (at(c) != b && r.sections[at(c)].begin < end && begin < r.sections[at(c)].end) {
                 r.neighbours[b].push_back(c);
+                if (r.sections[at(c)].begin == begin && r.sections[at(c)].end == end) {
+                    r.twins[b].push_back(c);
+                }
             }
         }
         auto const most = *std::max_element(r.load.begin() + begin, r.load.begin() + end);

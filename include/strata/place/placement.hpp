@@ -23,9 +23,9 @@ struct lifetime {
 
 /// Offsets of lifetimes in one slab (the arena), and the slab's size.
 struct placement {
-    std::vector<lifetime> lifetimes; ///< ordered by begin, then as allocated within the step
-    std::vector<bytes_t> offsets;    ///< of each lifetime; multiples of `alignment`
-    bytes_t arena = 0;               ///< max(offset + size); resident tensors are outside
+    std::vector<lifetime> lifetimes = {}; ///< ordered by begin, then as allocated within the step
+    std::vector<bytes_t> offsets = {};    ///< of each lifetime; multiples of `alignment`
+    bytes_t arena = 0;                    ///< max(offset + size); resident tensors are outside
     bytes_t alignment = 1;
     friend auto operator==(placement const&, placement const&) -> bool = default;
 };

@@ -138,15 +138,15 @@ private:
                 x.backward_of = group_of[at(from.backward_of)];
             }
             for (auto t : from.inputs) {
-                read(o, self, table_.buffer_of[at(t)], x);
+                read(self, table_.buffer_of[at(t)], x);
             }
             for (auto b : table_.changes[at(o)]) {
-                read(o, self, b, x);
+                read(self, b, x);
             }
             for (auto t : from.outputs) {
                 auto const b = table_.buffer_of[at(t)];
                 if (b != t) {
-                    read(o, self, b, x);
+                    read(self, b, x);
                 } else if (temporary_[at(b)] == 0) {
                     add(x.outputs, tensor_of[at(b)]);
                 }
@@ -168,16 +168,13 @@ private:
     }
 
     /// Notes that the group reads buffer `b`, unless the group makes it from nothing.
-    void read(op_id o, op_id self, tensor_id b, op_spec& x) const
+    void read(op_id self, tensor_id b, op_spec& x) const
     {
         auto const& by = table_.producers[at(b)];
         bool const made_inside =
             !resident(b) && std::all_of(by.begin(), by.end(), [&](op_id p) { return group_of[at(p)] == self; });
-        bool const own_sum = by.size() > 1 && produces(o, b); // an adder that also reads what it adds into
-        if (!made_inside || own_sum) {
-            if (temporary_[at(b)] == 0) {
-                add(x.inputs, tensor_of[at(b)]);
-            }
+        if (!made_inside && temporary_[at(b)] == 0) {
+            add(x.inputs, tensor_of[at(b)]);
         }
     }
 

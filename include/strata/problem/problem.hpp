@@ -25,21 +25,21 @@ namespace strata {
 
 /// One op of a `problem_spec`. Its index in the spec is its place in first-run order.
 struct op_spec {
-    std::string name; ///< for people; may be empty
-    std::string type; ///< operator class, for reports; may be empty
+    std::string name = {}; ///< for people; may be empty
+    std::string type = {}; ///< operator class, for reports; may be empty
     strata::phase phase = phase::other;
-    cost_t cost = 0;                ///< >= 0
-    bytes_t workspace = 0;          ///< >= 0; scratch bytes while the op runs
-    std::vector<tensor_id> inputs;  ///< read; a tensor read twice counts once
-    std::vector<tensor_id> outputs; ///< written; may be empty
-    strata::effects effects;
+    cost_t cost = 0;                     ///< >= 0
+    bytes_t workspace = 0;               ///< >= 0; scratch bytes while the op runs
+    std::vector<tensor_id> inputs = {};  ///< read; a tensor read twice counts once
+    std::vector<tensor_id> outputs = {}; ///< written; may be empty
+    strata::effects effects = {};
     op_id backward_of = none; ///< the forward op this one belongs to, if any
     friend auto operator==(op_spec const&, op_spec const&) -> bool = default;
 };
 
 /// One tensor (buffer) of a `problem_spec`.
 struct tensor_spec {
-    std::string name;
+    std::string name = {};
     bytes_t bytes = 0; ///< >= 0
     tensor_kind kind = tensor_kind::activation;
     friend auto operator==(tensor_spec const&, tensor_spec const&) -> bool = default;
@@ -47,11 +47,11 @@ struct tensor_spec {
 
 /// A step as a caller describes it; see `problem::make` for the rules.
 struct problem_spec {
-    std::string name;
-    std::vector<op_spec> ops; ///< in first-run order
-    std::vector<tensor_spec> tensors;
-    std::vector<tensor_id> targets; ///< must be there at the end
-    bytes_t alignment = 1;          ///< sizes and workspaces are rounded up to a multiple of it
+    std::string name = {};
+    std::vector<op_spec> ops = {}; ///< in first-run order
+    std::vector<tensor_spec> tensors = {};
+    std::vector<tensor_id> targets = {}; ///< must be there at the end
+    bytes_t alignment = 1;               ///< sizes and workspaces are rounded up to a multiple of it
     friend auto operator==(problem_spec const&, problem_spec const&) -> bool = default;
 };
 

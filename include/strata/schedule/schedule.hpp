@@ -32,7 +32,7 @@ struct step {
 /// is not live. An output that is live already is an error unless it is a gradient being accumulated. During the run,
 /// inputs, outputs, workspace and every other live tensor count towards the peak. `free t` ends the life of `t`.
 struct schedule {
-    std::vector<step> steps;
+    std::vector<step> steps = {};
     friend auto operator==(schedule const&, schedule const&) -> bool = default;
 };
 

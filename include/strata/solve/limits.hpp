@@ -17,20 +17,20 @@ namespace strata {
 
 /// Where a planning run stands; handed to `limits::on_progress`.
 struct progress {
-    double done = 0;           ///< share of the planned work, 0 to 1, never falls
-    std::string_view stage;    ///< what is being done, valid during the call
-    double best_overhead = -1; ///< overhead of the best valid plan so far, as a fraction; negative when there is none
+    double done = 0;             ///< share of the planned work, 0 to 1, never falls
+    std::string_view stage = {}; ///< what is being done, valid during the call
+    double best_overhead = -1;   ///< overhead of the best valid plan so far, as a fraction; negative when there is none
 };
 
 /// Everything that bounds a planning run. Every member has a safe default.
 struct limits {
-    strata::budget budget;                            ///< bytes the peak, and the arena, may reach; default none
-    std::optional<std::chrono::nanoseconds> deadline; ///< from the call on; then the best plan so far is returned
-    unsigned threads = 1;                             ///< never changes the plan; 0 counts as 1
-    std::uint64_t seed = 1;                           ///< of every random choice
-    std::stop_token cancel;                           ///< like a deadline that falls when stop is requested
-    std::function<void(progress const&)> on_progress; ///< called on the caller's thread; must not throw
-    bytes_t alignment = 0;                            ///< of sizes and offsets; 0 keeps the problem's own
+    strata::budget budget = {};                            ///< bytes the peak, and the arena, may reach; default none
+    std::optional<std::chrono::nanoseconds> deadline = {}; ///< from the call on; then the best plan so far is returned
+    unsigned threads = 1;                                  ///< never changes the plan; 0 counts as 1
+    std::uint64_t seed = 1;                                ///< of every random choice
+    std::stop_token cancel = {};                           ///< like a deadline that falls when stop is requested
+    std::function<void(progress const&)> on_progress = {}; ///< called on the caller's thread; must not throw
+    bytes_t alignment = 0;                                 ///< of sizes and offsets; 0 keeps the problem's own
 };
 
 /// Answers "must I stop?" for code that runs under `limits`. Cheap enough for an inner loop.

@@ -68,6 +68,8 @@ public:
     {
         return op_of(r) != none && first_run_[at(op_of(r))] != r;
     }
+    /// The run on `slot`, or `none`.
+    [[nodiscard]] auto run_at(std::size_t slot) const noexcept -> run_id { return line_.run_at(slot); }
     /// True while run `r` stands on `slot`. Removals move no run, so this tells whether `r` is still there.
     [[nodiscard]] auto is_at(run_id r, std::size_t slot) const noexcept -> bool { return line_.run_at(slot) == r; }
     /// All runs that are replays, in order.

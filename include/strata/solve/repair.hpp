@@ -51,22 +51,25 @@ public:
     auto operator()(order_editor& e, bytes_t capacity, repair_options const& how, stop_watch const& stop) -> bool
     {
         auto const longest = std::min(e.run_count() + 2 * static_cast<std::size_t>(p_->op_count()) + 64,
- static_cast<std::size_t>(order_editor::most_runs(*p_)));
-        auto lowest = max_bytes;
+                                      static_cast<std::size_t>(order_editor::most_runs(*p_)));
+        lowest_ = e.peak();
         int since = 0;
         while (e.peak() > capacity) {
-            if (e.peak() < lowest) {
-                lowest = e.peak();
-                since = 0;
-            } else if (++since > how.patience) {
+            if (e.run_count() > longest || e.cost() >= how.give_up_at || stop.expired() || !drop(e, capacity, how)) {
                 return false;
             }
-            if (e.run_count() > longest || e.cost() >= how.give_up_at || stop.expired() || !drop(e, capacity, how)) {
+            if (e.peak() < lowest_) {
+                lowest_ = e.peak();
+                since = 0;
+            } else if (++since > how.patience) {
                 return false;
             }
         }
         return true;
     }
+
+    /// Lowest peak of any order met by the last call, without resident bytes: that many are enough.
+    [[nodiscard]] auto lowest_peak() const noexcept -> bytes_t { return lowest_; }
 
 private:
     struct candidate {
@@ -243,6 +246,7 @@ private:
     run_order chain_, best_chain_;
     double chain_cost_ = 0;
     bytes_t freed_ = 0;
+    bytes_t lowest_ = max_bytes;
     std::vector<std::size_t> hot_slots_;
 };
 

@@ -33,11 +33,12 @@ namespace strata {
 
 /// A seed that a solver proposes: how to make the order, how to bring it under the budget, what to call it.
 struct proposal {
-    std::function<std::optional<run_order>()> make; ///< nothing when the seed does not apply; called on any thread;
-                                                    ///< what is no `is_run_order` is passed over
-    double spread = 0;                              ///< see `repair_options::spread`
-    bool as_is = false;                             ///< neither repair nor fill: a reference point
-    std::string name;
+    std::function<std::optional<run_order>()> make =
+        {};             ///< nothing when the seed does not apply; called on any thread;
+                        ///< what is no `is_run_order` is passed over
+    double spread = 0;  ///< see `repair_options::spread`
+    bool as_is = false; ///< neither repair nor fill: a reference point
+    std::string name = {};
 };
 
 /// An order that fits, what it costs and who proposed it.
@@ -114,7 +115,7 @@ public:
 private:
     struct outcome {
         candidate found;
-        bytes_t peak = max_bytes; // of the last valid order, whether it fits or not
+        bytes_t peak = max_bytes; // the lowest of the orders on the way, whether one fits or not
         bool fits = false;
         std::exception_ptr thrown; // by a user's maker
     };
@@ -194,7 +195,7 @@ private:
         if (x.fits) {
             fill(edit, capacity, stop_);
         }
-        x.peak = edit.peak() + p_->resident_bytes();
+        x.peak = mend.lowest_peak() + p_->resident_bytes();
         x.found.cost = edit.cost();
         x.found.order = edit.order();
         return x;
@@ -205,7 +206,7 @@ private:
         if (lim_->on_progress) {
             auto const base = static_cast<double>(std::max<cost_t>(1, p_->base_cost()));
             lim_->on_progress(
-                {.done = done() ? 1.0 : 0.5,
+                {.done = done() ? 1.0 : 1.0 - 1.0 / static_cast<double>(rounds_ + 1), // how many will come nobody knows
                  .stage = "search",
                  .best_overhead = best_ ? static_cast<double>(best_->cost - p_->base_cost()) / base : -1});
         }

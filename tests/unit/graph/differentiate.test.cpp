@@ -248,6 +248,42 @@ TEST_CASE("differentiate: a reshape of a tensor with other readers costs no op: 
                                        "linear a.backward: x a.grad -> w.grad"});
 }
 
+TEST_CASE("differentiate: a reshape of the residual costs no op either: the sum's own op adds into the one gradient")
+{
+    net n;
+    auto const x = n.b.input("x", 8);
+    auto const w = n.b.parameter("w", 64);
+    auto const a = n.add("linear", {x, w}, "a");
+    auto const v = n.add("reshape", {a}, "v");
+    auto const q = n.add("gelu", {a}, "q");
+    n.b.target(n.add("add", {v, q}, "s"));
+    CHECK(backward_of(n.ok()) == lines{"gelu q.backward: a s.grad -> a.grad",
+                                       "add s.accumulate0: s.grad -> a.grad",
+                                       "linear a.backward: x a.grad -> w.grad"});
+}
+
+TEST_CASE("differentiate: a chain of views ends at a parameter without an op, also below a sum")
+{
+    net n;
+    auto const w = n.b.parameter("w", 8);
+    auto const u = n.b.parameter("u", 8);
+    auto const v1 = n.add("reshape", {w}, "v1");
+    auto const v2 = n.add("reshape", {v1}, "v2");
+    auto const k = n.add("gelu", {u}, "k");
+    SECTION("read by an op")
+    {
+        n.b.target(n.add("mul", {v2, v2}, "y"));
+        CHECK(backward_of(n.ok()) ==
+              lines{"mul y.backward0: v2 y.grad -> w.grad", "mul y.backward1: v2 y.grad -> w.grad"});
+    }
+    SECTION("below a sum, whose op is the only one")
+    {
+        n.b.target(n.add("add", {v2, k}, "y"));
+        CHECK(backward_of(n.ok()) ==
+              lines{"add y.accumulate0: y.grad -> w.grad", "gelu k.backward: u y.grad -> u.grad"});
+    }
+}
+
 TEST_CASE("differentiate: the view of a parameter adds straight into the parameter's gradient")
 {
     net n;

@@ -65,6 +65,12 @@ TEST_CASE("parse_budget: percentages are shares of the dynamic keep-all peak")
     CHECK(strata::parse_budget("62.5 %").value() == budget::fraction(0.625));
     CHECK(strata::parse_budget("0%").value() == budget::fraction(0));
     CHECK(strata::parse_budget("150%").value() == budget::fraction(1.5));
+    // 0.6 is no binary fraction, yet 60 % of 5000 is 3000.
+    CHECK(strata::parse_budget("60%").value().resolve(100, 5000) == 3100);
+    CHECK(strata::parse_budget("70%").value().resolve(0, 1'000'000'000'000) == 700'000'000'000);
+    CHECK(strata::parse_budget("10%").value().resolve(0, 1009) == 100);
+    CHECK(strata::parse_budget("99.99%").value().resolve(0, 9999) == 9998);
+    CHECK(strata::parse_budget("100%").value().resolve(1, strata::max_bytes - 1) == strata::max_bytes);
 }
 
 TEST_CASE("parse_budget: what is no budget says what would be one")

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// @brief Makes a placement smaller when first fit has missed the load: other orders, hill climbing, exhaustive search.
+///
+/// Work goes where it can help: time is cut wherever no buffer lives across, and only the groups that need more than the
+/// goal are worked on, the worst first.
+#pragma once
+
+#include <strata/place/capacity_search.hpp>
+#include <strata/place/first_fit.hpp>
+#include <strata/place/lifetimes.hpp>
+#include <strata/place/mix.hpp>
+#include <strata/place/occupancy.hpp>
+#include <strata/place/placement.hpp>
+#include <strata/solve/limits.hpp>
+#include <strata/units.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace strata {
+
+/// What `improve` may use.
+struct improve_options {
+    bytes_t goal = 0; ///< an arena of at most this many bytes is good enough; the load always is
+    std::int64_t effort =
+        1'000'000;          ///< buffers placed, or search nodes visited, in all; about a microsecond or two each
+    std::uint64_t seed = 1; ///< of every random choice
+    stop_watch stop{};      ///< the best placement so far is returned when it expires
+};
+
+namespace detail {
+
+/// Works on buffers of which none can be moved without regard to the others.
+class group_improver {
+public:
+    /// `offsets` is a valid placement of `lifetimes`.
+    group_improver(std::vector<lifetime> lifetimes,
+                   std::vector<bytes_t> offsets,
+                   bytes_t alignment,
+                   improve_options const& how)
+        : lifetimes_(std::move(lifetimes))
+        , offsets_(std::move(offsets))
+        , alignment_(alignment)
+        , how_(how)
+        , packer_(lifetimes_, alignment)
+        , order_(order_of(lifetimes_, packing_order::size))
+        , low_(how.goal)
+    {
+        arena_ = end_of(offsets_);
+    }
+
+    /// Uses up to `effort`, or less if the goal is reached or proven out of reach.
+    void run(std::int64_t effort)
+    {
+        effort_ = effort;
+        using fit = occupancy::fit;
+        try_order(packing_order::size, fit::tightest);
+        try_order(packing_order::area, fit::lowest);
+        try_order(packing_order::duration, fit::lowest);
+        try_order(packing_order::begin, fit::tightest);
+        if (lifetimes_.size() > searchable) {
+            climb(effort);
+            return;
+        }
+        climb(std::min(effort / 20, 200 * static_cast<std::int64_t>(lifetimes_.size())));
+        if (going()) {
+            search();
+        }
+    }
+
+    [[nodiscard]] auto offsets() const noexcept -> std::vector<bytes_t> const& { return offsets_; }
+    [[nodiscard]] auto arena() const noexcept -> bytes_t { return arena_; }
+
+private:
+    static constexpr std::size_t searchable = 2000; // buffers; the search needs their square in memory
+
+    [[nodiscard]] auto going() const -> bool { return arena_ > low_ && spent_ < effort_ && !how_.stop.expired(); }
+
+    [[nodiscard]] auto end_of(std::vector<bytes_t> const& offsets) const -> bytes_t
+    {
+        bytes_t end = 0;
+        for (std::size_t i = 0; i < offsets.size(); ++i) {
+            end = std::max(end, offsets[i] + packer_.size(i));
+        }
+        return end;
+    }
+
+    void keep(std::vector<bytes_t> const& offsets)
+    {
+        offsets_ = offsets;
+        arena_ = end_of(offsets);
+    }
+
+    void try_order(packing_order by, occupancy::fit fit)
+    {
+        if (!going()) {
+            return;
+        }
+        spent_ += static_cast<std::int64_t>(lifetimes_.size());
+        auto order = order_of(lifetimes_, by);
+        if (packer_.pack(order, fit, arena_ - 1) != max_bytes) {
+            keep(packer_.offsets());
+            if (fit == occupancy::fit::lowest) {
+                order_ = std::move(order);
+            }
+        }
+    }
+
+    /// Moves buffers that reach the top to the front of the first-fit order, as long as that makes nothing worse.
+    void climb(std::int64_t effort)
+    {
+        auto const until = std::min(effort_, spent_ + effort);
+        auto const n = lifetimes_.size();
+        // The best placement may come from another fit: climb from what first fit makes of the best order for it.
+        if (!going() || packer_.pack(order_, occupancy::fit::lowest) == max_bytes) {
+            return;
+        }
+        auto here = packer_.offsets();
+        auto height = end_of(here);
+        std::vector<std::size_t> tops; // positions in order_
+        while (going() && spent_ < until) {
+            tops.clear();
+            for (std::size_t k = 0; k < n; ++k) {
+                if (k > 0 && here[order_[k]] + packer_.size(order_[k]) == height) {
+                    tops.push_back(k);
+                }
+            }
+            if (tops.empty()) {
+                return; // the top is the first in the order: it lies at 0
+            }
+            auto const from = tops[random(tops.size())];
+            auto const to = random(from);
+            auto const b = order_.begin();
+            auto const at = [](std::size_t k) { return static_cast<std::ptrdiff_t>(k); };
+            std::rotate(b + at(to), b + at(from), b + at(from + 1));
+            spent_ += static_cast<std::int64_t>(n);
+            if (packer_.pack(order_, occupancy::fit::lowest, height) == max_bytes) {
+                std::rotate(b + at(to), b + at(to + 1), b + at(from + 1));
+                continue;
+            }
+            here = packer_.offsets();
+            height = end_of(here);
+            if (height < arena_) {
+                keep(here);
+            }
+        }
+    }
+
+    /// Tries the goal, then capacities between it and the best arena, in rounds with more nodes each.
+    void search()
+    {
+        capacity_search for_goal(lifetimes_, alignment_, how_.seed);
+        capacity_search between(lifetimes_, alignment_, how_.seed);
+        for (std::int64_t nodes = 80'000; going(); nodes *= 2) {
+            if (attempt(for_goal, low_, nodes)) {
+                return;
+            }
+            auto open = low_; // capacities up to here have been tried in this round
+            while (going() && arena_ - open > std::max<bytes_t>(alignment_, arena_ / 1024)) {
+                auto const middle = open + (arena_ - open) / 2;
+                if (!attempt(between, middle, nodes / 16)) {
+                    open = std::max(middle, low_);
+                }
+            }
+            if (arena_ - 1 > open) {
+                attempt(between, arena_ - 1, nodes / 16);
+            }
+        }
+    }
+
+    auto attempt(capacity_search& s, bytes_t capacity, std::int64_t nodes) -> bool
+    {
+        if (!going()) {
+            return false;
+        }
+        auto const before = s.nodes();
+        auto const answer = s.run(capacity, std::min(nodes, effort_ - spent_), how_.stop);
+        spent_ += s.nodes() - before;
+        if (answer == capacity_search::answer::found) {
+            keep(s.offsets());
+        } else if (answer == capacity_search::answer::impossible) {
+            low_ = std::max(low_, capacity + 1);
+        }
+        return answer == capacity_search::answer::found;
+    }
+
+    [[nodiscard]] auto random(std::size_t n) -> std::size_t
+    {
+        return static_cast<std::size_t>(mix(how_.seed + ++drawn_) % n);
+    }
+
+    std::vector<lifetime> lifetimes_;
+    std::vector<bytes_t> offsets_; // of the best placement
+    bytes_t alignment_;
+    improve_options const& how_;
+    packer packer_;
+    std::vector<std::size_t> order_; // for first fit, best so far
+    bytes_t arena_ = 0;              // of the best placement, its last buffer rounded up
+    bytes_t low_;                    // nothing below is wanted, or possible
+    std::int64_t effort_ = 0;
+    std::int64_t spent_ = 0;
+    std::uint64_t drawn_ = 0;
+};
+
+/// Groups of lifetimes such that no two of different groups live at the same time; empty ones are left out.
+[[nodiscard]] inline auto groups_in_time(std::span<lifetime const> lifetimes) -> std::vector<std::vector<std::size_t>>
+{
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < lifetimes.size(); ++i) {
+        if (lifetimes[i].size > 0 && lifetimes[i].begin < lifetimes[i].end) {
+            order.push_back(i);
+        }
+    }
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return lifetimes[a].begin < lifetimes[b].begin;
+    });
+    std::vector<std::vector<std::size_t>> groups;
+    std::size_t end = 0;
+    for (auto i : order) {
+        if (groups.empty() || lifetimes[i].begin >= end) {
+            groups.emplace_back();
+        }
+        groups.back().push_back(i);
+        end = std::max(end, lifetimes[i].end);
+    }
+    return groups;
+}
+
+} // namespace detail
+
+/// A placement of the same lifetimes whose arena is at most that of `x`; stops at the goal or at the largest load.
+///
+/// With the same options except `stop`, and a `stop` that does not expire, the answer is the same.
+/// Requires: `x` is valid (see `check`); twice the sum of its sizes, rounded up, fits 64 bits.
+[[nodiscard]] inline auto improve(placement x, improve_options const& how = {}) -> placement
+{
+    auto const load = max_load(x.lifetimes, x.alignment);
+    auto options = how;
+    options.goal = std::max(how.goal, load.value_or(max_bytes));
+    if (x.arena <= options.goal) {
+        return x;
+    }
+    struct group {
+        std::vector<std::size_t> members;
+        bytes_t arena = 0;
+    };
+    std::vector<group> groups;
+    for (auto& members : detail::groups_in_time(x.lifetimes)) {
+        group g{std::move(members)};
+        for (auto i : g.members) {
+            g.arena = std::max(g.arena, x.offsets[i] + align_up(x.lifetimes[i].size, x.alignment));
+        }
+        if (g.arena > options.goal) {
+            groups.push_back(std::move(g));
+        }
+    }
+    std::stable_sort(groups.begin(), groups.end(), [](group const& a, group const& b) { return a.arena > b.arena; });
+    for (auto const& g : groups) {
+        if (g.arena <= options.goal) {
+            break; // and so do all that follow
+        }
+        std::vector<lifetime> lifetimes;
+        std::vector<bytes_t> offsets;
+        for (auto i : g.members) {
+            lifetimes.push_back(x.lifetimes[i]);
+            offsets.push_back(x.offsets[i]);
+        }
+        detail::group_improver job(std::move(lifetimes), std::move(offsets), x.alignment, options);
+        job.run(how.effort / static_cast<std::int64_t>(groups.size()));
+        for (std::size_t k = 0; k < g.members.size(); ++k) {
+            x.offsets[g.members[k]] = job.offsets()[k];
+        }
+        options.goal = std::max(options.goal, job.arena()); // the arena will be at least that
+    }
+    return detail::make_placement(std::move(x.lifetimes), std::move(x.offsets), x.alignment);
+}
+
+} // namespace strata
