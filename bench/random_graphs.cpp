@@ -3,6 +3,7 @@
 // replayed by a second simulator. Any disagreement is printed with its seed and makes the program fail.
 #include <strata/pipeline/plan.hpp>
 #include <strata/place/check.hpp>
+#include <strata/schedule/replay.hpp>
 #include <strata/schedule/validate.hpp>
 
 #include <array>

@@ -38,6 +38,7 @@
 #include <strata/place/capacity_search.hpp>
 #include <strata/place/check.hpp>
 #include <strata/place/first_fit.hpp>
+#include <strata/place/improve.hpp>
 #include <strata/place/lifetimes.hpp>
 #include <strata/place/mix.hpp>
 #include <strata/place/occupancy.hpp>

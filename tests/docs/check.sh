@@ -143,6 +143,8 @@ check_anatomy() {
   return "$status"
 }
 
+check_names() { { find tests -name '*.test.cpp' | sort | xargs grep -nE 'TEST_CASE.*".*;.*"' /dev/null || true; } | refuse "ctest cannot select a test with a semicolon in its name"; }
+
 check_using() { { find include tests examples bench -name '*.hpp' | sort | xargs grep -nE '^ *using namespace' /dev/null || true; } | refuse "using namespace in a header"; }
 
 check_marks() { { sources | xargs grep -nwE 'TO''DO|FIX''ME|XX''X|HA''CK' /dev/null || true; } | refuse "unfinished"; }

@@ -82,7 +82,7 @@ refuses() { # CHECK EXPECTED-TEXT COMMAND: after the command, the check fails an
   fi
 }
 
-accepts snippets concepts errors version dependencies lines anatomy using marks format listed umbrella macros compile_fail output
+accepts snippets concepts errors version dependencies lines anatomy names using marks format listed umbrella macros compile_fail output
 
 refuses snippets '+auto main' "sed -i 's/return 0/return 1/' README.md"
 refuses snippets 'there is no file' "sed -i 's/01_one/02_two/' README.md"
@@ -116,6 +116,7 @@ refuses anatomy '01_one.cpp' "sed -i 1d examples/01_one.cpp"
 refuses anatomy 'pragma' "sed -i '/pragma/d' include/strata/error.hpp"
 refuses anatomy '@brief' "sed -i '/@brief/d' include/strata/error.hpp"
 refuses anatomy 'some.sh' "touch some.sh"
+refuses names 'a; b' "echo 'TEST_CASE(\"a; b\")' >tests/concepts/a.test.cpp"
 refuses using 'error.hpp' "echo 'using namespace std;' >>include/strata/error.hpp"
 refuses marks '01_one.cpp' "echo '// TO''DO: more' >>examples/01_one.cpp"
 refuses format 'fit.hpp' "echo 'int   x ;' >>include/strata/cost/fit.hpp"

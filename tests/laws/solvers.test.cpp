@@ -52,7 +52,7 @@ TEMPLATE_TEST_CASE("every solver obeys the laws of solvers",
                    several,
                    default_solver)
 {
-    check_solver_laws_at_random(order_of<TestType>, 60, 9);
+    check_solver_laws_at_random(order_of<TestType>, 40, 9);
     for (auto const& p : {make(training_chain_spec(30)), make(u_net_spec(8)), make(shared_gradient_spec())}) {
         auto const most = keep_all_peak(p);
         for (auto b : {bytes_t{0}, most / 2, most * 3 / 4, most - 1, most, max_bytes}) {

@@ -61,16 +61,16 @@ public:
     template <class G>
     [[nodiscard]] constexpr auto cost(G const& g, op_id o) const -> long double
     {
-        return detail::visit_op(access::op(g, o), [&](auto const& op) -> long double {
-            using op_type = std::remove_cvref_t<decltype(op)>;
+        return detail::visit_op(access::op(g, o), [&](auto const& held) -> long double {
+            using op_type = std::remove_cvref_t<decltype(held)>;
             if constexpr (detail::has_price<Map, op_type>) {
                 auto const& p = boost::hana::at_key(prices_, boost::hana::type_c<op_type>);
                 if constexpr (std::is_arithmetic_v<std::remove_cvref_t<decltype(p)>>) {
                     return detail::price(p);
                 } else if constexpr (std::is_invocable_v<decltype(p), op_type const&>) {
-                    return detail::price(p(op));
+                    return detail::price(p(held));
                 } else {
-                    return detail::price(p(op, g, o));
+                    return detail::price(p(held, g, o));
                 }
             } else {
                 static_assert(detail::has_price<Map, op_type>,

@@ -126,10 +126,10 @@ template <class G>
     if constexpr (detail::flops_::answered_by_graph<G>) {
         return detail::flops_::ask_graph(g, o);
     } else {
-        return strata::detail::visit_op(access::op(g, o), [](auto const& op) -> double {
-            using op_type = std::remove_cvref_t<decltype(op)>;
+        return strata::detail::visit_op(access::op(g, o), [](auto const& held) -> double {
+            using op_type = std::remove_cvref_t<decltype(held)>;
             if constexpr (detail::flops_::answered_by_op<op_type>) {
-                return detail::flops_::ask_op(op);
+                return detail::flops_::ask_op(held);
             } else {
                 static_assert(detail::flops_::answered_by_op<op_type>,
                               "strata::roofline_cost: needs `op.flops()`, `op.flops` or `flops(op)` for every operator "
@@ -148,9 +148,9 @@ template <class G>
     if constexpr (detail::bytes_moved_::answered_by_graph<G>) {
         return detail::bytes_moved_::ask_graph(g, o);
     } else if constexpr (requires { access::op(g, o); }) {
-        return strata::detail::visit_op(access::op(g, o), [&](auto const& op) -> double {
-            if constexpr (detail::bytes_moved_::answered_by_op<std::remove_cvref_t<decltype(op)>>) {
-                return detail::bytes_moved_::ask_op(op);
+        return strata::detail::visit_op(access::op(g, o), [&](auto const& held) -> double {
+            if constexpr (detail::bytes_moved_::answered_by_op<std::remove_cvref_t<decltype(held)>>) {
+                return detail::bytes_moved_::ask_op(held);
             } else {
                 return detail::bytes_of_operands(g, o);
             }
@@ -167,9 +167,9 @@ template <class G>
     if constexpr (detail::op_class_::answered_by_graph<G>) {
         return detail::op_class_::ask_graph(g, o);
     } else if constexpr (requires { access::op(g, o); }) {
-        return strata::detail::visit_op(access::op(g, o), [&](auto const& op) -> std::string {
-            if constexpr (detail::op_class_::answered_by_op<std::remove_cvref_t<decltype(op)>>) {
-                return detail::op_class_::ask_op(op);
+        return strata::detail::visit_op(access::op(g, o), [&](auto const& held) -> std::string {
+            if constexpr (detail::op_class_::answered_by_op<std::remove_cvref_t<decltype(held)>>) {
+                return detail::op_class_::ask_op(held);
             } else {
                 return std::string(std::string_view(access::type_name(g, o)));
             }

@@ -7,6 +7,8 @@
 /// value of the wrong type or out of range. The only header that includes nlohmann/json.
 #pragma once
 
+#include <strata/io/json_scalar.hpp>
+#include <strata/io/json_syntax.hpp>
 #include <strata/io/json_text.hpp>
 #include <strata/result.hpp>
 
@@ -33,32 +35,8 @@ struct json_key {
     bool required;
 };
 
-/// A number, string or word. A whole number beyond 64 bits arrives as a `double`.
-using json_scalar = std::variant<std::nullptr_t, bool, std::int64_t, std::uint64_t, double, std::string_view>;
-
 /// What an opening bracket was answered with: the state of the new level, 0 when it may not stand here.
 using json_state = unsigned;
-
-/// First byte of the string, number, word or sign of `text` that ends before `end`.
-[[nodiscard]] inline auto token_begin(std::string_view text, std::size_t end) -> std::size_t
-{
-    auto const in_word = [&](std::size_t i) {
-        auto const c = static_cast<unsigned char>(text[i]);
-        return (c >= '0' && c <= '9') || ((c | 0x20U) >= 'a' && (c | 0x20U) <= 'z') || c == '+' || c == '-' || c == '.';
-    };
-    if (end == 0) {
-        return 0;
-    }
-    auto at = end - 1;
-    if (text[at] == '"') {
-        auto const opening = at == 0 ? std::string_view::npos : text.rfind('"', at - 1);
-        return opening == std::string_view::npos ? at : opening;
-    }
-    while (at > 0 && in_word(at) && in_word(at - 1)) {
-        --at;
-    }
-    return at;
-}
 
 /// Base of a reader. `Reader` supplies, as members visible to this base:
 ///   - `keys(state)` -> span of `json_key`: what an object in that state may hold; empty for an array
@@ -110,7 +88,11 @@ public:
     auto end_array() -> bool { return end(); }
     auto key(std::string& name) -> bool;
     template <class Exception>
-    auto parse_error(std::size_t position, std::string const& /*token*/, Exception const& e) -> bool;
+    auto parse_error(std::size_t position, std::string const& /*token*/, Exception const& e) -> bool
+    {
+        auto const [code, what] = explain_syntax(text_, position, e.what());
+        return set(code, what);
+    }
 
 protected:
     struct level {
@@ -156,8 +138,6 @@ protected:
     /// Takes the words `format` and the number `version` of a file.
     [[nodiscard]] auto format_is(json_scalar const& v, std::string_view name) -> bool;
     [[nodiscard]] auto version_is(json_scalar const& v, std::int64_t known) -> bool;
-    /// The value as words for a message.
-    [[nodiscard]] static auto describe(json_scalar const& v) -> std::string;
 
 private:
     static constexpr std::size_t deepest = 64;
@@ -311,42 +291,6 @@ void json_events<Reader>::note_unknown()
 }
 
 template <class Reader>
-template <class Exception>
-auto json_events<Reader>::parse_error(std::size_t position, std::string const& /*token*/, Exception const& e) -> bool
-{
-    std::string_view const why = e.what();
-    auto const has = [&](std::string_view s) { return why.find(s) != std::string_view::npos; };
-    auto const end = std::min(position, text_.size());
-    auto at = end - std::min<std::size_t>(end, 1); // the byte that was one too many
-    std::string reason;
-    if (position > text_.size() || has("unexpected end of input")) {
-        at = text_.size();
-        reason = "the text ends too early, as if cut off";
-    } else if (has("ill-formed UTF-8")) {
-        reason = "a string is not UTF-8";
-    } else if (has("control character")) {
-        reason = "a string holds a raw control character, write it as an escape";
-    } else if (has("surrogate") || has("'\\u'")) {
-        reason = "a string has a broken \\u escape";
-    } else {
-        at = token_begin(text_, end);
-        auto const wanted = why.rfind("; expected ");
-        reason = has("number overflow") ? "a number is beyond what a double can hold"
-                                        : "the text is not JSON: found " + json_quoted(text_.substr(at, end - at), 20) +
-                                              (wanted == std::string_view::npos || has("; last read: ")
-                                                   ? std::string()
-                                                   : " instead of " + std::string(why.substr(wanted + 11)));
-    }
-    auto const before = text_.substr(0, at);
-    auto const line = 1 + std::count(before.begin(), before.end(), '\n');
-    auto const newline = before.rfind('\n');
-    auto const column = 1 + before.size() - (newline == std::string_view::npos ? 0 : newline + 1);
-    return set(has("number overflow") ? errc::overflow : errc::malformed_file,
-               "line " + std::to_string(line) + ", column " + std::to_string(column) + " (byte " + std::to_string(at) +
-                   "): " + reason);
-}
-
-template <class Reader>
 template <class Int>
 auto json_events<Reader>::whole(
     json_scalar const& v, Int& to, std::string_view wanted, std::int64_t low, std::int64_t high) -> bool
@@ -418,35 +362,14 @@ auto json_events<Reader>::version_is(json_scalar const& v, std::int64_t known) -
 {
     std::int64_t n = 0;
     if (!whole(v, n, "a version number")) {
-        error_->code = errc::malformed_file;
+        if (error_) {
+            error_->code = errc::malformed_file; // not a rule of the model, whatever is wrong with it
+        }
         return false;
     }
     return n == known || set(errc::malformed_file,
                              path() + " is " + std::to_string(n) + ", but this reader knows version " +
                                  std::to_string(known) + " only; write the file with a matching release");
-}
-
-template <class Reader>
-auto json_events<Reader>::describe(json_scalar const& v) -> std::string
-{
-    if (auto const* b = std::get_if<bool>(&v)) {
-        return *b ? "true" : "false";
-    }
-    if (auto const* i = std::get_if<std::int64_t>(&v)) {
-        return std::to_string(*i);
-    }
-    if (auto const* u = std::get_if<std::uint64_t>(&v)) {
-        return std::to_string(*u);
-    }
-    if (auto const* x = std::get_if<double>(&v)) {
-        std::string s;
-        append_json_number(s, *x);
-        return s;
-    }
-    if (auto const* s = std::get_if<std::string_view>(&v)) {
-        return "the string " + json_quoted(*s);
-    }
-    return "null";
 }
 
 } // namespace strata::detail

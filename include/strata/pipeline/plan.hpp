@@ -234,7 +234,8 @@ place_well(problem const& p, schedule const& s, bytes_t load, bytes_t room, limi
     auto const good = load + load / 200;
     // A handful of packings in other orders already finds most of what there is to find.
     auto const quick = 20 * static_cast<std::int64_t>(s.steps.size());
-    auto placed = place(p, s, {.target = std::min(room, good), .effort = quick, .seed = lim.seed, .stop = stop});
+    // They come even when time is up: an order that fits is worth nothing without its place.
+    auto placed = place(p, s, {.target = std::min(room, good), .effort = quick, .seed = lim.seed});
     if (placed && placed->arena > good) {
         return place(p, s, {.target = std::min(room, good), .effort = thorough, .seed = lim.seed, .stop = stop});
     }

@@ -6,7 +6,7 @@
 /// offset by itself. Sorted by offset, each buffer of such a placement rests on one placed before it (or on 0), so the
 /// offset of the next buffer is never a choice, only which buffer comes next. If any placement fits, a canonical one does
 /// (of all that fit, one whose bytes lie lowest on average over time). Canonical placements and the kind of pruning
-/// come from M. D. Moffitt, "MiniMalloc", ASPLOS 2023; the rules below are our own:
+/// come from M. D. Moffitt, "MiniMalloc", ASPLOS 2023; here they take this form:
 ///
 ///   - *floor*: an unplaced buffer lies at or above the last offset, and above whatever was placed in its lifetime; if
 ///     it could already have been placed lower, it must still be lifted by an unplaced neighbour, so it lies above one;
@@ -365,22 +365,14 @@ inline auto capacity_search::branch(part p, position last) -> bool
     if (!raise_lows(last) || !stacks_fit(p)) {
         return false;
     }
-    // Room below: the next offset must be lower than where any other buffer would end if placed now.
-    index lowest = -1;
+    // Room below: the next offset must be lower than where any buffer would end if placed now.
     auto lowest_end = max_bytes;
-    auto second_end = max_bytes;
     for (auto b : unplaced_) {
-        auto const end = floor_[at(b)] + x_.size[at(b)];
-        if (end < lowest_end) {
-            second_end = std::exchange(lowest_end, end);
-            lowest = b;
-        } else {
-            second_end = std::min(second_end, end);
-        }
+        lowest_end = std::min(lowest_end, floor_[at(b)] + x_.size[at(b)]);
     }
     std::vector<index> next;
     std::copy_if(unplaced_.begin(), unplaced_.end(), std::back_inserter(next), [&](index b) {
-        return !late(b, last) && !out_of_turn(b) && floor_[at(b)] < (b == lowest ? second_end : lowest_end);
+        return !late(b, last) && !out_of_turn(b) && floor_[at(b)] < lowest_end;
     });
     std::sort(next.begin(), next.end(), [&](index x, index y) {
         return std::pair(floor_[at(x)], rank_[at(x)]) < std::pair(floor_[at(y)], rank_[at(y)]);

@@ -35,6 +35,9 @@ auto rule(op const& x, gradient_request const& ask) -> op_gradient<op>
     if (x.type == "add") {
         return {.passes = {{0, 0, op{"copy"}}, {0, 1, op{"copy"}}}};
     }
+    if (x.type == "axpy") { // a, b -> a + 2b: the gradient is passed through and read as well
+        return {.ops = {{op{"weighted", {2}}, {of_output(0)}, {of_input(1)}}}, .passes = {{0, 0, op{"copy"}}}};
+    }
     if (x.type == "reshape") {
         return {.passes = {{0, 0, op{"copy"}}}};
     }
@@ -89,6 +92,8 @@ auto run(training_graph<op> const& g, std::function<dual(tensor_id)> const& give
             set(0, {in(0).v * in(1).v, in(0).v * in(1).d + in(0).d * in(1).v});
         } else if (type == "add") {
             set(0, {in(0).v + in(1).v, in(0).d + in(1).d});
+        } else if (type == "axpy") {
+            set(0, {in(0).v + 2 * in(1).v, in(0).d + 2 * in(1).d});
         } else if (type == "reshape") {
             set(0, in(0));
         } else if (type == "sin") {
@@ -152,7 +157,7 @@ auto random_forward(std::mt19937& random) -> sample
         case 0:
         case 1: one("mul", {any(), any()}); break;
         case 2:
-        case 3: one("add", {any(), any()}); break;
+        case 3: one(below(3) == 0 ? "axpy" : "add", {any(), any()}); break;
         case 4: one("reshape", {any()}); break;
         case 5: one("sin", {any()}); break;
         case 6: {

@@ -48,7 +48,7 @@ TEST_CASE("zoo: GPT-2 keeps sbd (34 + 5 a s / d) bytes a layer, and its statisti
     CHECK(kept("gpt2-medium", o) == layers * layer + ends + head(s * b, v, 2));
 }
 
-TEST_CASE("zoo: without dropout GPT-2 keeps neither masks nor dropped probabilities; fused, one number a row")
+TEST_CASE("zoo: without dropout GPT-2 keeps neither masks nor dropped probabilities, fused, one number a row")
 {
     bytes const b = 2, s = 32, d = 16, a = 2, v = 50, layers = 2, e = 4;
     zoo::options o{.layers = layers, .batch = b, .seq = s, .width = d, .heads = a, .vocab = v};

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "examples/zoo/graph_file.hpp"
 
-#include <strata/io/read_graph.hpp>
-#include <strata/io/write_graph.hpp>
-
+#include <cstddef>
 #include <limits>
 #include <string>
 
@@ -21,14 +19,12 @@ struct stated_cost {
     auto cost(graph_file const& g, op_id o) const -> cost_t { return g.ops[static_cast<std::size_t>(o)].cost; }
 };
 
-TEST_CASE("zoo graph file: the file, written and read, lowers to the problem of the model")
+TEST_CASE("zoo graph file: the file lowers to the problem of the model")
 {
     auto const file = zoo::make_graph_file("resnet50", small).value();
-    auto const again = read_graph(write_graph(file)).value();
-    CHECK(again == file);
-    CHECK(again.name == "resnet50");
-    CHECK(again.cost_unit == "ns");
-    CHECK(lower(again, stated_cost{}).value().problem() == zoo::make_problem("resnet50", small).value());
+    CHECK(file.name == "resnet50");
+    CHECK(file.cost_unit == "ns");
+    CHECK(lower(file, stated_cost{}).value().problem() == zoo::make_problem("resnet50", small).value());
 }
 
 TEST_CASE("zoo graph file: views and ops in place are kept apart")

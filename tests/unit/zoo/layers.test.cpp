@@ -83,7 +83,7 @@ TEST_CASE("layers: relu in place changes its input and is a view of it")
     CHECK(reads(g, "relu") == names{"relu_#1"});
 }
 
-TEST_CASE("layers: dropout is random and saves one byte a number; a rate of zero is no op")
+TEST_CASE("layers: dropout is random and saves one byte a number, a rate of zero is no op")
 {
     auto const g = step({4, 8}, [](auto& n, auto& x) { return dropout(n, x, 0.1); });
     CHECK(find(g, "dropout").effects == effects(effect::random));
@@ -235,7 +235,7 @@ TEST_CASE("layers: copies need nothing in backward")
     CHECK_THROWS_WITH(concat(n, {n.input("a", {2, 3}), n.input("b", {3, 3})}, 1), Contains("cannot join [3, 3]"));
 }
 
-TEST_CASE("layers: attention op by op keeps probabilities; fused, the result and a statistic")
+TEST_CASE("layers: attention op by op keeps probabilities, fused, the result and a statistic")
 {
     auto const attend = [](attention_options const& o) {
         return step({2, 5, 8}, [&](auto& n, auto& x) {
