@@ -141,8 +141,8 @@ private:
         auto const& a = plan_.answers[at(o)];
         temporaries_.assign(a.temporaries.size(), none);
         for (std::size_t k = 0; k < a.ops.size(); ++k) {
-            auto name = ops_[at(o)].name + ".backward" + (a.ops.size() > 1 ? std::to_string(k) : "");
-            write(o, a.ops[k], std::move(name));
+            auto const name = ops_[at(o)].name + ".backward" + (a.ops.size() > 1 ? std::to_string(k) : "");
+            write(o, a.ops[k], name);
         }
         for (auto const& p : a.passes) {
             if (auto e = write_pass(o, p)) {
@@ -177,7 +177,7 @@ private:
         b.writes.push_back(grad::of_input(p.input));
         pending w{o, std::move(b), ops_[at(o)].name + ".accumulate" + std::to_string(p.input)};
         if (tensors_[at(buffer)].kind == tensor_kind::parameter) {
-            write(w.forward, w.op, std::move(w.name));
+            write(w.forward, w.op, w.name);
         } else {
             waiting_[at(buffer)].push_back(std::move(w));
         }
@@ -192,11 +192,11 @@ private:
         }
     }
 
-    void write(op_id o, backward_op<Op> const& b, std::string name)
+    void write(op_id o, backward_op<Op> const& b, std::string const& name)
     {
         auto const& f = ops_[at(o)];
         graph_op<Op> x{.op = b.op,
-                       .name = b.more.name.empty() ? std::move(name) : b.more.name,
+                       .name = b.more.name.empty() ? name : b.more.name,
                        .type = b.more.type.empty() ? (f.type.empty() ? "" : f.type + ".backward") : b.more.type,
                        .phase = phase::backward,
                        .effects = b.more.effects,

@@ -90,6 +90,7 @@ public:
     }
 
     /// Appends an op that reads `inputs` and makes `outputs`.
+    // NOLINTNEXTLINE(performance-unnecessary-value-param): moved below
     auto add(Op op, std::vector<tensor_id> inputs, std::vector<graph_tensor> outputs, op_attributes more = {})
         -> added_op
     {

@@ -75,10 +75,12 @@ template <class G>
     for (tensor_id t = 0; t < n; ++t) {
         auto& x = spec.plain.tensors[static_cast<std::size_t>(t)];
         x.name = std::string(std::string_view(access::tensor_name(g, t)));
-        auto const label = "tensor " + std::to_string(t) + (x.name.empty() ? "" : " (" + x.name + ")");
+        auto const named = [&](char const* before, char const* after) {
+            return who + before + "tensor " + std::to_string(t) + (x.name.empty() ? "" : " (" + x.name + ")") + after;
+        };
         auto const bytes = to_int64(access::tensor_bytes(g, t));
         if (!bytes) {
-            return fail(errc::overflow, who + ": the bytes of " + label + " do not fit 64 bits");
+            return fail(errc::overflow, named(": the bytes of ", " do not fit 64 bits"));
         }
         x.bytes = *bytes;
         if constexpr (knows_kinds) {
@@ -88,7 +90,7 @@ template <class G>
         }
         auto const base = access::detail::to_id(access::view_of(g, t));
         if (base < none) {
-            return fail(errc::malformed_graph, who + ": " + label + " is a view of a tensor that does not exist");
+            return fail(errc::malformed_graph, named(": ", " is a view of a tensor that does not exist"));
         }
         spec.view_of[static_cast<std::size_t>(t)] = base;
     }

@@ -57,10 +57,12 @@ public:
     /// Checks the parts and freezes them.
     /// Errors: `malformed_graph`, by the rules of `check_aliases`, naming the op or tensor.
     /// Complexity: O(n log n) in the number of ops, tensors, reads and writes.
+    // NOLINTBEGIN(performance-unnecessary-value-param): all are moved below
     [[nodiscard]] static auto make(std::string name,
                                    std::vector<graph_op<Op>> ops,
                                    std::vector<graph_tensor> tensors,
                                    std::vector<tensor_id> targets) -> result<training_graph>
+    // NOLINTEND(performance-unnecessary-value-param)
     {
         aliased_spec spec;
         spec.plain.targets = targets;
