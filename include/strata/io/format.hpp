@@ -50,7 +50,7 @@ namespace detail {
     auto const first = static_cast<std::size_t>(n < 0 ? 1 : 0);
     for (auto k = s.size(); k > first + 3;) {
         k -= 3;
-        s.insert(k, ",");
+        s.insert(k, 1, ',');
     }
     return s;
 }

@@ -471,11 +471,10 @@ inline auto order_editor::saving_of(run_id r, bytes_t capacity) const -> saving
     if (!s.possible) {
         return s;
     }
-    // Replays whose outputs lose every use together with `r`.
     uses_lost_.resize(lives_.size(), 0);
     std::vector<life_id> touched;
     std::vector<run_id> gone = {r};
-    for (std::size_t i = 0; i < gone.size(); ++i) {
+    for (std::size_t i = 0; i < gone.size(); ++i) { // grows by replays whose outputs lose every use together with `r`
         s.cost += p_->cost(op_of(gone[i]));
         for (auto l : inputs_of(gone[i])) {
             touched.push_back(l);

@@ -112,8 +112,8 @@ TEST_CASE("improve: works on every stretch of time by itself")
 
 TEST_CASE("improve: a buffer that lives throughout ties all stretches together, and the search still takes them apart")
 {
-    auto v = repeated(never_tight(), 12, 10);
-    v.push_back({0, 120, 5});
+    auto v = repeated(never_tight(), 8, 10);
+    v.push_back({0, 80, 5});
     auto const r = improve(strata::first_fit(v), {.goal = 13}); // to prove that 12 is too little would take long
     CHECK(r.arena == 13);
     CHECK_FALSE(strata::check(r).has_value());
