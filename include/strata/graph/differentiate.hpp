@@ -72,9 +72,17 @@ struct differentiate_options {
 
 namespace detail {
 
-inline auto check_ids(std::vector<tensor_id> const& ids, aliased_spec const& spec, char const* what)
-    -> std::optional<error>
+/// Which gradients are wanted, and by which losses; ids ascending.
+struct wanted_gradients {
+    std::vector<tensor_id> losses, requested, trained;
+};
+
+/// Sorted, without repetitions, and checked to exist.
+[[nodiscard]] inline auto existing(std::vector<tensor_id> ids, aliased_spec const& spec, char const* what)
+    -> result<std::vector<tensor_id>>
 {
+    std::sort(ids.begin(), ids.end());
+    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
     for (auto t : ids) {
         if (t < 0 || static_cast<std::size_t>(t) >= spec.plain.tensors.size()) {
             return fail(errc::invalid_argument,
@@ -82,30 +90,91 @@ inline auto check_ids(std::vector<tensor_id> const& ids, aliased_spec const& spe
                             " does not exist; the graph has " + std::to_string(spec.plain.tensors.size()) + " tensors");
         }
     }
-    return {};
+    return ids;
 }
 
-inline auto check_losses(std::vector<tensor_id> const& losses, aliased_spec const& spec, buffer_table const& table)
-    -> std::optional<error>
+[[nodiscard]] inline auto find_losses(std::vector<tensor_id> ids, aliased_spec const& spec, buffer_table const& table)
+    -> result<std::vector<tensor_id>>
 {
-    if (losses.empty()) {
+    auto losses = existing(std::move(ids), spec, "loss");
+    if (losses && losses->empty()) {
         return fail(errc::invalid_argument,
                     "strata::differentiate: no loss; name one in options.losses or make it a target of the graph");
     }
-    for (auto t : losses) {
-        if (table.producers[static_cast<std::size_t>(t)].empty()) {
-            return fail(errc::invalid_argument,
-                        "strata::differentiate: loss " + std::to_string(t) + " (" +
-                            spec.plain.tensors[static_cast<std::size_t>(t)].name + ") is produced by no op");
+    if (losses) {
+        for (auto t : *losses) {
+            if (table.producers[static_cast<std::size_t>(t)].empty()) {
+                return fail(errc::invalid_argument,
+                            "strata::differentiate: loss " + std::to_string(t) + " (" +
+                                spec.plain.tensors[static_cast<std::size_t>(t)].name + ") is produced by no op");
+            }
         }
     }
-    return {};
+    return losses;
 }
 
-inline void sort_unique(std::vector<tensor_id>& ids)
+[[nodiscard]] inline auto trained_parameters(aliased_spec const& spec, std::vector<tensor_id> const& frozen)
+    -> std::vector<tensor_id>
 {
-    std::sort(ids.begin(), ids.end());
-    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+    std::vector<tensor_id> trained;
+    for (tensor_id t = 0; t < static_cast<tensor_id>(spec.plain.tensors.size()); ++t) {
+        auto const at = static_cast<std::size_t>(t);
+        if (spec.plain.tensors[at].kind == tensor_kind::parameter && spec.view_of[at] == none &&
+            !std::binary_search(frozen.begin(), frozen.end(), t)) {
+            trained.push_back(t);
+        }
+    }
+    return trained;
+}
+
+template <class Op>
+[[nodiscard]] auto find_wanted(differentiate_options<Op> const& options,
+                               aliased_spec const& spec,
+                               buffer_table const& table) -> result<wanted_gradients>
+{
+    auto losses = find_losses(options.losses.empty() ? spec.plain.targets : options.losses, spec, table);
+    if (!losses) {
+        return std::move(losses).error();
+    }
+    auto requested = existing(options.input_gradients, spec, "requested input gradient");
+    if (!requested) {
+        return std::move(requested).error();
+    }
+    auto const frozen = existing(options.frozen, spec, "frozen parameter");
+    if (!frozen) {
+        return frozen.error();
+    }
+    return wanted_gradients{*std::move(losses), *std::move(requested), trained_parameters(spec, *frozen)};
+}
+
+/// The ops of `g` as the step begins with them.
+template <class Op, class G>
+[[nodiscard]] auto forward_ops(G const& g, aliased_spec const& spec) -> std::vector<graph_op<Op>>
+{
+    std::vector<graph_op<Op>> ops;
+    for (std::size_t o = 0; o < spec.plain.ops.size(); ++o) {
+        auto const& x = spec.plain.ops[o];
+        ops.push_back({.op = Op(access::op(g, static_cast<op_id>(o))),
+                       .name = x.name,
+                       .type = x.type,
+                       .phase = phase::forward,
+                       .effects = x.effects,
+                       .workspace = x.workspace,
+                       .inputs = x.inputs,
+                       .outputs = x.outputs,
+                       .mutates = spec.mutates[o]});
+    }
+    return ops;
+}
+
+[[nodiscard]] inline auto forward_tensors(aliased_spec const& spec) -> std::vector<graph_tensor>
+{
+    std::vector<graph_tensor> tensors;
+    for (std::size_t t = 0; t < spec.plain.tensors.size(); ++t) {
+        auto const& x = spec.plain.tensors[t];
+        tensors.push_back({x.name, x.bytes, x.kind, spec.view_of[t]});
+    }
+    return tensors;
 }
 
 } // namespace detail
@@ -124,80 +193,44 @@ inline void sort_unique(std::vector<tensor_id>& ids)
 template <class G, class Rule>
     requires task_graph<G> && gradient_rule<Rule, G>
 [[nodiscard]] auto
-differentiate(G const& g, Rule const& rule, differentiate_options<detail::rule_op_t<Rule, G>> options = {})
+differentiate(G const& g, Rule const& rule, differentiate_options<detail::rule_op_t<Rule, G>> const& options = {})
     -> result<training_graph<detail::rule_op_t<Rule, G>>>
 {
     using op_type = detail::rule_op_t<Rule, G>;
-    auto read = read_graph(g, "strata::differentiate");
-    if (!read) {
-        return std::move(read).error();
+    auto const spec = read_graph(g, "strata::differentiate");
+    if (!spec) {
+        return spec.error();
     }
-    auto const& spec = *read;
-    auto const table = check_aliases(spec, "strata::differentiate");
+    auto const table = check_aliases(*spec, "strata::differentiate");
     if (!table) {
         return table.error();
     }
-    auto losses = options.losses.empty() ? spec.plain.targets : std::move(options.losses);
-    auto requested = std::move(options.input_gradients);
-    for (auto* ids : {&losses, &requested, &options.frozen}) {
-        detail::sort_unique(*ids);
-    }
-    for (auto e : {detail::check_ids(losses, spec, "loss"),
-                   detail::check_ids(requested, spec, "requested input gradient"),
-                   detail::check_ids(options.frozen, spec, "frozen parameter")}) {
-        if (e) {
-            return *std::move(e);
-        }
-    }
-    if (auto e = detail::check_losses(losses, spec, *table)) {
-        return *std::move(e);
-    }
-    std::vector<tensor_id> trained;
-    for (tensor_id t = 0; t < static_cast<tensor_id>(spec.plain.tensors.size()); ++t) {
-        if (spec.plain.tensors[static_cast<std::size_t>(t)].kind == tensor_kind::parameter &&
-            spec.view_of[static_cast<std::size_t>(t)] == none &&
-            !std::binary_search(options.frozen.begin(), options.frozen.end(), t)) {
-            trained.push_back(t);
-        }
+    auto const wanted = detail::find_wanted(options, *spec, *table);
+    if (!wanted) {
+        return wanted.error();
     }
     auto const ask = [&](op_id o, gradient_request const& request) -> op_gradient<op_type> {
         return rule(access::op(g, o), request);
     };
-    auto plan =
-        detail::backward_planner<op_type, decltype(ask)>(spec, *table, losses, requested, options.seed.has_value(), ask)
-            .run(trained);
+    auto plan = detail::backward_planner<op_type, decltype(ask)>(
+                    *spec, *table, wanted->losses, wanted->requested, options.seed.has_value(), ask)
+                    .run(wanted->trained);
     if (!plan) {
         return std::move(plan).error();
     }
-    std::vector<graph_op<op_type>> ops;
-    std::vector<graph_tensor> tensors;
-    for (std::size_t o = 0; o < spec.plain.ops.size(); ++o) {
-        auto const& x = spec.plain.ops[o];
-        ops.push_back({.op = op_type(access::op(g, static_cast<op_id>(o))),
-                       .name = x.name,
-                       .type = x.type,
-                       .phase = phase::forward,
-                       .effects = x.effects,
-                       .workspace = x.workspace,
-                       .inputs = x.inputs,
-                       .outputs = x.outputs,
-                       .mutates = spec.mutates[o]});
-    }
-    for (std::size_t t = 0; t < spec.plain.tensors.size(); ++t) {
-        auto const& x = spec.plain.tensors[t];
-        tensors.push_back({x.name, x.bytes, x.kind, spec.view_of[t]});
-    }
-    auto targets = spec.plain.targets;
-    auto writer = detail::backward_writer<op_type>(*std::move(plan), std::move(ops), std::move(tensors));
-    if (auto e = writer.run(losses, options.seed)) {
+    detail::backward_writer<op_type> writer(
+        *std::move(plan), detail::forward_ops<op_type>(g, *spec), detail::forward_tensors(*spec));
+    if (auto e = writer.run(wanted->losses, options.seed)) {
         return *std::move(e);
     }
-    for (auto t : requested) {
+    auto targets = spec->plain.targets;
+    for (auto t : wanted->requested) {
         if (std::find(targets.begin(), targets.end(), writer.gradient(t)) == targets.end()) {
             targets.push_back(writer.gradient(t));
         }
     }
-    return training_graph<op_type>::make(spec.plain.name, writer.take_ops(), writer.take_tensors(), std::move(targets));
+    return training_graph<op_type>::make(
+        spec->plain.name, writer.take_ops(), writer.take_tensors(), std::move(targets));
 }
 
 } // namespace strata
