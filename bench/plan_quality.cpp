@@ -61,8 +61,8 @@ struct tally {
 void synthetic(bool smoke, tally& t)
 {
     std::cout << "\n| graph | budget | bound | study's bound | one cut | s | study | default | s | study | study's s | "
-                 "with search | by |\n"
-                 "|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
+                 "with search | arena / peak | by |\n"
+                 "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
     std::string_view loaded_name;
     std::optional<bench::measured_graph> g;
     for (auto const& known : bench::study) {
@@ -95,15 +95,16 @@ void synthetic(bool smoke, tally& t)
                   << cell(known.bound) << " | " << cell(one.overhead) << " | " << cell(one.seconds, 3) << " | "
                   << cell(known.one_seed) << " | " << cell(all.overhead) << " | " << cell(all.seconds, 3) << " | "
                   << cell(known.seeds) << " | " << cell(known.seeds_seconds) << " | " << cell(known.searched) << " | "
-                  << all.solver << (counted && !match ? " (above)" : "") << " |\n"
+                  << cell(all.arena_over_peak, 4) << " | " << all.solver << (counted && !match ? " (above)" : "")
+                  << " |\n"
                   << std::flush;
     }
 }
 
 void real(bool smoke, tally& t)
 {
-    std::cout << "\n| graph | budget | bound | study's bound | ratio | study | DTR | s | by "
-                 "|\n|---|---|---|---|---|---|---|---|---|\n";
+    std::cout << "\n| graph | budget | bound | study's bound | ratio | study | DTR | s | arena / peak | by "
+                 "|\n|---|---|---|---|---|---|---|---|---|---|\n";
     for (auto const& known : bench::real) {
         if (smoke && known.graph != "dtr_unet") {
             continue;
@@ -125,8 +126,8 @@ void real(bool smoke, tally& t)
         std::cout << "| " << known.graph << " | " << known.budget << " % | "
                   << cell(a.bound < 0 ? -1 : 1 + a.bound / 100, 4) << " | " << cell(known.bound, 4) << " | "
                   << cell(ratio, 4) << " | " << cell(known.ratio, 4) << " | " << cell(known.dtr, 3) << " | "
-                  << cell(a.seconds, 3) << " | " << a.solver << (known.budget >= 50 && !match ? " (above)" : "")
-                  << " |\n"
+                  << cell(a.seconds, 3) << " | " << cell(a.arena_over_peak, 4) << " | " << a.solver
+                  << (known.budget >= 50 && !match ? " (above)" : "") << " |\n"
                   << std::flush;
     }
 }
