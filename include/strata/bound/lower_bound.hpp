@@ -29,7 +29,8 @@ struct cost_bound {
 /// Ops at whose first run memory is tightest: the hottest runs of `order` (spaced, so that one hump does not take all),
 /// and the ops of largest footprint, whose own needs force drops that a profile does not show.
 /// Returns: at most `hot + footprint` ops; every op of a problem with at most `all_below` ops.
-[[nodiscard]] inline auto
+template <class = void>
+[[nodiscard]] auto
 time_points(problem const& p, std::span<op_id const> order, std::size_t hot, std::size_t footprint, op_id all_below = 0)
     -> std::vector<op_id>
 {
@@ -72,7 +73,8 @@ time_points(problem const& p, std::span<op_id const> order, std::size_t hot, std
 }
 
 /// The largest bound over `points`. Complexity: one `time_cut` and up to two dozen max-flows per point.
-[[nodiscard]] inline auto lower_bound(problem const& p, bytes_t budget, std::span<op_id const> points) -> cost_bound
+template <class = void>
+[[nodiscard]] auto lower_bound(problem const& p, bytes_t budget, std::span<op_id const> points) -> cost_bound
 {
     cost_bound best{p.base_cost(), none, false};
     for (auto o : points) {

@@ -17,7 +17,8 @@ namespace strata {
 ///
 /// Add all arcs, `freeze`, then alternate `set_capacity` and `solve`. Requires: no capacity is negative or above `infinite`.
 /// Complexity: O(V^2 E) in general; networks of training graphs are nearly one-dimensional and need few phases.
-class max_flow {
+template <class = void>
+class basic_max_flow {
 public:
     using node = std::int32_t;
     using arc = std::int32_t;
@@ -26,7 +27,7 @@ public:
     /// A capacity that no cut of a network with finite cuts crosses.
     static constexpr flow infinite = flow{1} << 60U;
 
-    explicit max_flow(node nodes)
+    explicit basic_max_flow(node nodes)
         : nodes_(nodes)
     {
     }
@@ -180,5 +181,7 @@ private:
     std::vector<std::int32_t> level_, current_, path_;
     std::vector<node> queue_;
 };
+
+using max_flow = basic_max_flow<>;
 
 } // namespace strata

@@ -23,7 +23,8 @@ struct byte_limit {
 
 /// For each op, the bytes that are live at its first run in every schedule that keeps the first-run order: what
 /// `time_cut::fixed` gives, for all ops in one sweep. Complexity: O(ops + tensors + reads and writes).
-[[nodiscard]] inline auto fixed_bytes(problem const& p) -> std::vector<bytes_t>
+template <class = void>
+[[nodiscard]] auto fixed_bytes(problem const& p) -> std::vector<bytes_t>
 {
     auto const at = [](std::int32_t i) { return static_cast<std::size_t>(i); };
     std::vector<bytes_t> change(at(p.op_count()) + 1, 0);
@@ -61,7 +62,8 @@ struct byte_limit {
 /// The largest proven need of any op: its footprint, what cannot be made again, and, where ops that may not be replayed
 /// stand in the way, the smallest set of tensors from which the rest can be made.
 /// Complexity: O(ops + tensors + reads and writes) plus a few cuts.
-[[nodiscard]] inline auto minimum_budget(problem const& p) -> byte_limit
+template <class = void>
+[[nodiscard]] auto minimum_budget(problem const& p) -> byte_limit
 {
     constexpr std::size_t cuts = 16;
     auto const at = [](std::int32_t i) { return static_cast<std::size_t>(i); };

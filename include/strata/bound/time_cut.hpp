@@ -38,11 +38,12 @@ struct cut_point {
 
 /// The minimum cuts of a problem at the first run of one op, for any price of a byte. Source: planning study of this
 /// project, docs/design/0002-bounds.md; the closure is the one of Checkmate's constraints at one stage.
-class time_cut {
+template <class = void>
+class basic_time_cut {
 public:
     /// Requires: `at` is an op of `p`; `p` outlives the cut.
     /// Complexity: O(ops + tensors + reads and writes before `at`).
-    time_cut(problem const& p, op_id at)
+    basic_time_cut(problem const& p, op_id at)
         : p_(&p)
         , at_(at)
         , role_(index(p.tensor_count()), role::absent)
@@ -374,5 +375,7 @@ private:
     double cost_sum_ = 0, bytes_sum_ = 0;
     double cost_scale_ = 1, scale_ = 1; // of costs in capacities: the finest, and that of the last solve
 };
+
+using time_cut = basic_time_cut<>;
 
 } // namespace strata

@@ -74,7 +74,8 @@ struct roofline_data {
 
 /// Least squares with non-negative solution for few columns: tries every set of columns that may be positive.
 /// Returns: nothing if the columns are not independent.
-[[nodiscard]] inline auto non_negative_fit(Eigen::MatrixXd const& a, Eigen::VectorXd const& b)
+template <class = void>
+[[nodiscard]] auto non_negative_fit(Eigen::MatrixXd const& a, Eigen::VectorXd const& b)
     -> std::optional<Eigen::VectorXd>
 {
     auto const columns = a.cols();
@@ -117,7 +118,8 @@ struct roofline_data {
 
 /// The best roofline, without efficiencies.
 /// Returns: nothing if no split of the samples determines launch time, arithmetic and traffic.
-[[nodiscard]] inline auto fit_roofline(roofline_data const& data) -> std::optional<roofline>
+template <class = void>
+[[nodiscard]] auto fit_roofline(roofline_data const& data) -> std::optional<roofline>
 {
     auto const n = data.time.size();
     auto const intensity = [&](std::size_t i) {
@@ -173,9 +175,10 @@ struct roofline_data {
 /// Fits one efficiency per class. Efficiency scales arithmetic and traffic alike, so all classes bend at the same
 /// intensity; for a given one the model is linear in launch time and one slope per class, and a search over that single
 /// number finds the best.
-class class_fit {
+template <class = void>
+class basic_class_fit {
 public:
-    class_fit(std::span<roofline_sample const> samples, std::vector<double> const& weight)
+    basic_class_fit(std::span<roofline_sample const> samples, std::vector<double> const& weight)
         : samples_(samples)
         , weight_(weight)
     {
@@ -304,7 +307,10 @@ private:
     std::map<std::string, Eigen::Index, std::less<>> column_;
 };
 
-[[nodiscard]] inline auto check_samples(std::span<roofline_sample const> samples, calibrate_options const& options)
+using class_fit = basic_class_fit<>;
+
+template <class = void>
+[[nodiscard]] auto check_samples(std::span<roofline_sample const> samples, calibrate_options const& options)
     -> std::optional<error>
 {
     auto const bad = [](std::string what) {
@@ -345,7 +351,8 @@ private:
 /// and for samples that cannot tell launch time, arithmetic and traffic apart (all of one intensity, or all of one
 /// size).
 /// Complexity: O(n (1 + classes)²) per intensity looked at, of which there are at most about 600.
-[[nodiscard]] inline auto calibrate(std::span<roofline_sample const> samples, calibrate_options options = {})
+template <class = void>
+[[nodiscard]] auto calibrate(std::span<roofline_sample const> samples, calibrate_options options = {})
     -> result<calibration>
 {
     if (auto e = detail::check_samples(samples, options)) {

@@ -78,7 +78,8 @@ struct wanted_gradients {
 };
 
 /// Sorted, without repetitions, and checked to exist.
-[[nodiscard]] inline auto existing(std::vector<tensor_id> ids, aliased_spec const& spec, char const* what)
+template <class = void>
+[[nodiscard]] auto existing(std::vector<tensor_id> ids, aliased_spec const& spec, char const* what)
     -> result<std::vector<tensor_id>>
 {
     std::sort(ids.begin(), ids.end());
@@ -93,7 +94,8 @@ struct wanted_gradients {
     return ids;
 }
 
-[[nodiscard]] inline auto find_losses(std::vector<tensor_id> ids, aliased_spec const& spec, buffer_table const& table)
+template <class = void>
+[[nodiscard]] auto find_losses(std::vector<tensor_id> ids, aliased_spec const& spec, buffer_table const& table)
     -> result<std::vector<tensor_id>>
 {
     auto losses = existing(std::move(ids), spec, "loss");
@@ -113,7 +115,8 @@ struct wanted_gradients {
     return losses;
 }
 
-[[nodiscard]] inline auto trained_parameters(aliased_spec const& spec, std::vector<tensor_id> const& frozen)
+template <class = void>
+[[nodiscard]] auto trained_parameters(aliased_spec const& spec, std::vector<tensor_id> const& frozen)
     -> std::vector<tensor_id>
 {
     std::vector<tensor_id> trained;
@@ -167,7 +170,8 @@ template <class Op, class G>
     return ops;
 }
 
-[[nodiscard]] inline auto forward_tensors(aliased_spec const& spec) -> std::vector<graph_tensor>
+template <class = void>
+[[nodiscard]] auto forward_tensors(aliased_spec const& spec) -> std::vector<graph_tensor>
 {
     std::vector<graph_tensor> tensors;
     for (std::size_t t = 0; t < spec.plain.tensors.size(); ++t) {

@@ -43,7 +43,8 @@ private:
 };
 
 /// One line for people.
-[[nodiscard]] inline auto describe(certificate const& c) -> std::string
+template <class = void>
+[[nodiscard]] auto describe(certificate const& c) -> std::string
 {
     auto const percent = [](double x) {
         auto const hundredths = static_cast<std::int64_t>(x * 1e4 + 0.5);

@@ -17,7 +17,8 @@ namespace strata {
 
 /// `count` budgets in bytes, evenly spaced from the proven minimum to the keep-all peak, ascending.
 /// Requires: `count` >= 1. A single budget is the keep-all peak.
-[[nodiscard]] inline auto even_budgets(problem const& p, std::size_t count) -> std::vector<bytes_t>
+template <class = void>
+[[nodiscard]] auto even_budgets(problem const& p, std::size_t count) -> std::vector<bytes_t>
 {
     auto const low = minimum_budget(p).bytes;
     auto const high = std::max(low, peak_of(p, keep_all_order(p)));

@@ -36,9 +36,10 @@ namespace strata {
 namespace detail {
 
 /// Everything about a problem that does not depend on the budget, made once for many plans.
-class planner {
+template <class = void>
+class basic_planner {
 public:
-    explicit planner(problem const& p)
+    explicit basic_planner(problem const& p)
         : p_(&p)
         , keep_all_(keep_all_order(p))
         , keep_all_peak_(peak_of(p, keep_all_))
@@ -205,9 +206,12 @@ private:
     byte_limit least_;
 };
 
+using planner = basic_planner<>;
+
 /// `p` with the alignment that `lim` asks for, if that is another one than its own.
 /// Errors: `invalid_argument` for a negative alignment; `overflow` if rounded sizes do not fit.
-[[nodiscard]] inline auto realigned(problem const& p, limits const& lim) -> result<std::optional<problem>>
+template <class = void>
+[[nodiscard]] auto realigned(problem const& p, limits const& lim) -> result<std::optional<problem>>
 {
     if (lim.alignment < 0) {
         return fail(errc::invalid_argument,
@@ -226,7 +230,8 @@ private:
 }
 
 /// Places `s`, with more effort when the quick way wastes more than half a percent. `room`: bytes the arena may take.
-[[nodiscard]] inline auto
+template <class = void>
+[[nodiscard]] auto
 place_well(problem const& p, schedule const& s, bytes_t load, bytes_t room, limits const& lim, stop_watch const& stop)
     -> result<placement>
 {

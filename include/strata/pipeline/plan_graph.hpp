@@ -18,7 +18,8 @@ namespace strata {
 /// after the other in place of their group, tensors are the owners of their buffers. Temporaries of a group lie in the
 /// group's workspace.
 /// Complexity: linear in the plan.
-[[nodiscard]] inline auto in_graph_ids(certified_plan planned, lowering const& from) -> certified_plan
+template <class = void>
+[[nodiscard]] auto in_graph_ids(certified_plan planned, lowering const& from) -> certified_plan
 {
     if (from.identity()) {
         return planned;

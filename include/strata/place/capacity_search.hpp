@@ -44,7 +44,8 @@ namespace strata::detail {
 ///
 /// Needs O(n²) memory in the number of lifetimes, and recursion as deep as there are lifetimes: meant for up to a few
 /// thousand. Lifetimes that are empty or of zero bytes lie at offset 0.
-class capacity_search {
+template <class = void>
+class basic_capacity_search {
 public:
     enum class answer : std::uint8_t {
         found,      ///< `offsets` fit
@@ -53,7 +54,7 @@ public:
     };
 
     /// Requires: sizes are not negative, their sum (rounded up to `alignment`) fits 64 bits.
-    capacity_search(std::span<lifetime const> lifetimes, bytes_t alignment, std::uint64_t seed);
+    basic_capacity_search(std::span<lifetime const> lifetimes, bytes_t alignment, std::uint64_t seed);
 
     /// Looks for a placement whose buffers, rounded up, end at or below `capacity`.
     /// Visits at most `max_nodes` nodes; when called again with the same capacity, goes on with the next round.
@@ -113,7 +114,12 @@ private:
     stop_watch const* stop_ = nullptr;
 };
 
-inline capacity_search::capacity_search(std::span<lifetime const> lifetimes, bytes_t alignment, std::uint64_t seed)
+using capacity_search = basic_capacity_search<>;
+
+template <class Lazy>
+basic_capacity_search<Lazy>::basic_capacity_search(std::span<lifetime const> lifetimes,
+                                                   bytes_t alignment,
+                                                   std::uint64_t seed)
     : seed_(seed)
     , offsets_(lifetimes.size(), 0)
     , x_(make_instance(lifetimes, alignment))
@@ -127,7 +133,8 @@ inline capacity_search::capacity_search(std::span<lifetime const> lifetimes, byt
 }
 
 /// Ranks buffers by three keys, largest first. The seed breaks ties and blurs the count of failures.
-inline void capacity_search::make_ranks(std::uint64_t rule, std::uint64_t cycle)
+template <class Lazy>
+void basic_capacity_search<Lazy>::make_ranks(std::uint64_t rule, std::uint64_t cycle)
 {
     std::vector<std::pair<std::array<double, 3>, std::uint64_t>> keys;
     for (std::size_t b = 0; b < x_.size.size(); ++b) {
@@ -158,7 +165,8 @@ inline void capacity_search::make_ranks(std::uint64_t rule, std::uint64_t cycle)
     }
 }
 
-inline auto capacity_search::run(bytes_t capacity, std::int64_t max_nodes, stop_watch const& stop) -> answer
+template <class Lazy>
+auto basic_capacity_search<Lazy>::run(bytes_t capacity, std::int64_t max_nodes, stop_watch const& stop) -> answer
 {
     if (capacity != capacity_) {
         capacity_ = capacity;
@@ -199,7 +207,8 @@ inline auto capacity_search::run(bytes_t capacity, std::int64_t max_nodes, stop_
 }
 
 /// Sets `low_` of the unplaced buffers. Returns: false if one of them cannot lie within the capacity.
-inline auto capacity_search::raise_lows(position last) -> bool
+template <class Lazy>
+auto basic_capacity_search<Lazy>::raise_lows(position last) -> bool
 {
     for (auto b : unplaced_) {
         auto low = std::max(floor_[at(b)], last.offset);
@@ -225,7 +234,8 @@ inline auto capacity_search::raise_lows(position last) -> bool
 }
 
 /// Height that the unplaced buffers of a section reach at least, given `low_`.
-inline auto capacity_search::stack_height(index section) -> bytes_t
+template <class Lazy>
+auto basic_capacity_search<Lazy>::stack_height(index section) -> bytes_t
 {
     auto& members = x_.members[at(section)];
     bytes_t lowest = max_bytes;
@@ -262,7 +272,8 @@ inline auto capacity_search::stack_height(index section) -> bytes_t
     return height;
 }
 
-inline auto capacity_search::stacks_fit(part p) -> bool
+template <class Lazy>
+auto basic_capacity_search<Lazy>::stacks_fit(part p) -> bool
 {
     bytes_t highest = 0;
     for (auto b : unplaced_) {
@@ -282,7 +293,8 @@ inline auto capacity_search::stacks_fit(part p) -> bool
 }
 
 /// True when a twin of `b` must lie below it but does not, or lies right below it and must not.
-inline auto capacity_search::out_of_turn(index b) const -> bool
+template <class Lazy>
+auto basic_capacity_search<Lazy>::out_of_turn(index b) const -> bool
 {
     auto const& twins = x_.twins[at(b)];
     return std::any_of(twins.begin(), twins.end(), [&](index c) {
@@ -293,7 +305,8 @@ inline auto capacity_search::out_of_turn(index b) const -> bool
     });
 }
 
-inline void capacity_search::list_unplaced(part p)
+template <class Lazy>
+void basic_capacity_search<Lazy>::list_unplaced(part p)
 {
     unplaced_.clear();
     for (auto k = x_.first[at(p.begin)]; k < x_.first[at(p.end)]; ++k) {
@@ -303,7 +316,8 @@ inline void capacity_search::list_unplaced(part p)
     }
 }
 
-inline void capacity_search::place(index b)
+template <class Lazy>
+void basic_capacity_search<Lazy>::place(index b)
 {
     auto const end = floor_[at(b)] + x_.size[at(b)];
     placed_[at(b)] = 1;
@@ -319,7 +333,8 @@ inline void capacity_search::place(index b)
     }
 }
 
-inline void capacity_search::undo(std::size_t placed, std::size_t lifts)
+template <class Lazy>
+void basic_capacity_search<Lazy>::undo(std::size_t placed, std::size_t lifts)
 {
     for (; lifts_.size() > lifts; lifts_.pop_back()) {
         floor_[at(lifts_.back().first)] = lifts_.back().second;
@@ -334,7 +349,8 @@ inline void capacity_search::undo(std::size_t placed, std::size_t lifts)
 }
 
 /// Cuts the sections of `p` where no unplaced buffer crosses and solves the parts, shortest first.
-inline auto capacity_search::solve_parts(part p, position last) -> bool
+template <class Lazy>
+auto basic_capacity_search<Lazy>::solve_parts(part p, position last) -> bool
 {
     std::vector<part> parts;
     for (auto k = x_.first[at(p.begin)]; k < x_.first[at(p.end)]; ++k) {
@@ -354,7 +370,8 @@ inline auto capacity_search::solve_parts(part p, position last) -> bool
     return std::all_of(parts.begin(), parts.end(), [&](part x) { return branch(x, last); });
 }
 
-inline auto capacity_search::branch(part p, position last) -> bool
+template <class Lazy>
+auto basic_capacity_search<Lazy>::branch(part p, position last) -> bool
 {
     ++visited_;
     if (visited_ > node_limit_ || (visited_ % 256 == 0 && stop_->expired())) {

@@ -23,12 +23,14 @@ namespace strata {
 
 namespace detail {
 
-[[nodiscard]] inline auto refuse_placement(std::string what) -> error
+template <class = void>
+[[nodiscard]] auto refuse_placement(std::string what) -> error
 {
     return fail(errc::invalid_plan, "strata::check: " + std::move(what));
 }
 
-[[nodiscard]] inline auto describe(placement const& x, std::size_t i) -> std::string
+template <class = void>
+[[nodiscard]] auto describe(placement const& x, std::size_t i) -> std::string
 {
     auto const& l = x.lifetimes[i];
     return "lifetime " + std::to_string(i) + " (" +
@@ -38,7 +40,8 @@ namespace detail {
 }
 
 /// Looks at every lifetime by itself.
-[[nodiscard]] inline auto check_each_alone(placement const& x) -> std::optional<error>
+template <class = void>
+[[nodiscard]] auto check_each_alone(placement const& x) -> std::optional<error>
 {
     bytes_t end = 0;
     for (std::size_t i = 0; i < x.lifetimes.size(); ++i) {
@@ -70,7 +73,8 @@ namespace detail {
 /// is exactly the end of the highest buffer.
 /// Returns: nothing, or an `invalid_plan` error that names the lifetimes at fault.
 /// Complexity: O(n log n).
-[[nodiscard]] inline auto check(placement const& x) -> std::optional<error>
+template <class = void>
+[[nodiscard]] auto check(placement const& x) -> std::optional<error>
 {
     if (x.lifetimes.size() != x.offsets.size()) {
         return detail::refuse_placement(std::to_string(x.lifetimes.size()) + " lifetimes have " +
@@ -118,7 +122,8 @@ namespace detail {
 /// Checks `x` as above, and that its lifetimes are exactly the buffers that `s` needs, in any order.
 /// Requires: `s` is a valid schedule of `p`.
 /// Complexity: O(n log n) in lifetimes and steps.
-[[nodiscard]] inline auto check(problem const& p, schedule const& s, placement const& x) -> std::optional<error>
+template <class = void>
+[[nodiscard]] auto check(problem const& p, schedule const& s, placement const& x) -> std::optional<error>
 {
     if (auto e = check(x)) {
         return e;

@@ -29,7 +29,8 @@ enum class packing_order : std::uint8_t {
 
 /// The indices of `lifetimes` in the order in which to place them.
 /// Complexity: O(n log n).
-[[nodiscard]] inline auto order_of(std::span<lifetime const> lifetimes, packing_order by) -> std::vector<std::size_t>
+template <class = void>
+[[nodiscard]] auto order_of(std::span<lifetime const> lifetimes, packing_order by) -> std::vector<std::size_t>
 {
     std::vector<std::tuple<double, double, std::size_t>> keys; // ascending
     keys.reserve(lifetimes.size());
@@ -58,9 +59,10 @@ enum class packing_order : std::uint8_t {
 namespace detail {
 
 /// Places one set of lifetimes in any number of orders; keeps its memory from one to the next.
-class packer {
+template <class = void>
+class basic_packer {
 public:
-    packer(std::span<lifetime const> lifetimes, bytes_t alignment)
+    basic_packer(std::span<lifetime const> lifetimes, bytes_t alignment)
         : taken_(lifetimes)
         , offsets_(lifetimes.size(), 0)
     {
@@ -102,9 +104,12 @@ private:
     std::vector<bytes_t> offsets_;
 };
 
+using packer = basic_packer<>;
+
 /// `lifetimes` with `offsets`, and the arena they need.
-[[nodiscard]] inline auto
-make_placement(std::vector<lifetime> lifetimes, std::vector<bytes_t> offsets, bytes_t alignment) -> placement
+template <class = void>
+[[nodiscard]] auto make_placement(std::vector<lifetime> lifetimes, std::vector<bytes_t> offsets, bytes_t alignment)
+    -> placement
 {
     placement r{std::move(lifetimes), std::move(offsets), 0, alignment};
     for (std::size_t i = 0; i < r.lifetimes.size(); ++i) {
@@ -120,7 +125,8 @@ make_placement(std::vector<lifetime> lifetimes, std::vector<bytes_t> offsets, by
 /// Buffers of zero bytes lie at offset 0. The order of `lifetimes` is kept in the answer.
 /// Requires: sizes are not negative, their sum (rounded up) fits 64 bits, alignment >= 1.
 /// Complexity: O(n log n) set operations; a set is short when buffers pack tightly (see occupancy.hpp).
-[[nodiscard]] inline auto first_fit(std::vector<lifetime> lifetimes, bytes_t alignment = 1) -> placement
+template <class = void>
+[[nodiscard]] auto first_fit(std::vector<lifetime> lifetimes, bytes_t alignment = 1) -> placement
 {
     detail::packer p(lifetimes, alignment);
     p.pack(order_of(lifetimes, packing_order::size), detail::occupancy::fit::lowest);

@@ -38,13 +38,14 @@ struct improve_options {
 namespace detail {
 
 /// Works on buffers of which none can be moved without regard to the others.
-class group_improver {
+template <class = void>
+class basic_group_improver {
 public:
     /// `offsets` is a valid placement of `lifetimes`.
-    group_improver(std::vector<lifetime> lifetimes,
-                   std::vector<bytes_t> offsets,
-                   bytes_t alignment,
-                   improve_options const& how)
+    basic_group_improver(std::vector<lifetime> lifetimes,
+                         std::vector<bytes_t> offsets,
+                         bytes_t alignment,
+                         improve_options const& how)
         : lifetimes_(std::move(lifetimes))
         , offsets_(std::move(offsets))
         , alignment_(alignment)
@@ -209,8 +210,11 @@ private:
     std::uint64_t drawn_ = 0;
 };
 
+using group_improver = basic_group_improver<>;
+
 /// Groups of lifetimes such that no two of different groups live at the same time; empty ones are left out.
-[[nodiscard]] inline auto groups_in_time(std::span<lifetime const> lifetimes) -> std::vector<std::vector<std::size_t>>
+template <class = void>
+[[nodiscard]] auto groups_in_time(std::span<lifetime const> lifetimes) -> std::vector<std::vector<std::size_t>>
 {
     std::vector<std::size_t> order;
     for (std::size_t i = 0; i < lifetimes.size(); ++i) {
@@ -239,7 +243,8 @@ private:
 ///
 /// With the same options except `stop`, and a `stop` that does not expire, the answer is the same.
 /// Requires: `x` is valid (see `check`); twice the sum of its sizes, rounded up, fits 64 bits.
-[[nodiscard]] inline auto improve(placement x, improve_options const& how = {}) -> placement
+template <class = void>
+[[nodiscard]] auto improve(placement x, improve_options const& how = {}) -> placement
 {
     auto const load = max_load(x.lifetimes, x.alignment);
     auto options = how;

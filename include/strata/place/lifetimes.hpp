@@ -33,7 +33,8 @@ namespace strata {
 /// workspace.
 /// Requires: `s` is a valid schedule of `p`.
 /// Complexity: O(steps + writes).
-[[nodiscard]] inline auto lifetimes_of(problem const& p, schedule const& s) -> std::vector<lifetime>
+template <class = void>
+[[nodiscard]] auto lifetimes_of(problem const& p, schedule const& s) -> std::vector<lifetime>
 {
     auto const at = [](auto i) { return static_cast<std::size_t>(i); };
     constexpr auto dead = static_cast<std::size_t>(-1);
@@ -63,7 +64,8 @@ namespace strata {
 /// Most bytes that are there at one instant, sizes rounded up to `alignment`: no arena can be smaller.
 /// Returns: nothing when a sum of sizes leaves the 64-bit range.
 /// Complexity: O(n log n).
-[[nodiscard]] inline auto max_load(std::span<lifetime const> lifetimes, bytes_t alignment = 1) -> std::optional<bytes_t>
+template <class = void>
+[[nodiscard]] auto max_load(std::span<lifetime const> lifetimes, bytes_t alignment = 1) -> std::optional<bytes_t>
 {
     struct change {
         std::size_t time;

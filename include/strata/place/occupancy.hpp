@@ -20,7 +20,8 @@
 namespace strata::detail {
 
 /// A union of half-open address intervals, sorted, no two touching.
-class address_set {
+template <class = void>
+class basic_address_set {
 public:
     struct interval {
         bytes_t begin;
@@ -52,8 +53,11 @@ private:
     std::vector<interval> items_;
 };
 
+using address_set = basic_address_set<>;
+
 /// The taken part of the plane for a fixed set of lifetimes, of which any number are placed.
-class occupancy {
+template <class = void>
+class basic_occupancy {
 public:
     /// Which gap a buffer goes into.
     enum class fit : std::uint8_t {
@@ -62,7 +66,7 @@ public:
     };
 
     /// Complexity: O(n log n).
-    explicit occupancy(std::span<lifetime const> lifetimes)
+    explicit basic_occupancy(std::span<lifetime const> lifetimes)
     {
         std::vector<std::size_t> times;
         times.reserve(lifetimes.size());
@@ -231,5 +235,7 @@ private:
     std::vector<address_set> somewhere_;  // taken at some time in the span, by buffers cut at the node or below
     std::vector<cursor> cursors_;
 };
+
+using occupancy = basic_occupancy<>;
 
 } // namespace strata::detail

@@ -48,7 +48,8 @@ struct packing_instance {
 
 /// Requires: sizes are not negative, their sum (rounded up to `alignment`) fits 64 bits.
 /// Complexity: O(n²) for `n` lifetimes.
-[[nodiscard]] inline auto make_instance(std::span<lifetime const> lifetimes, bytes_t alignment) -> packing_instance
+template <class = void>
+[[nodiscard]] auto make_instance(std::span<lifetime const> lifetimes, bytes_t alignment) -> packing_instance
 {
     using index = packing_instance::index;
     auto const at = [](index i) { return static_cast<std::size_t>(i); };

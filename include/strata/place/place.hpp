@@ -35,7 +35,8 @@ struct place_options {
 /// First fit; if its arena exceeds both the largest load and the target, `improve`. Deterministic unless `stop` expires.
 /// Errors: `invalid_argument` for a negative alignment, target, effort or size; `overflow` if twice the sum of all sizes
 /// leaves the 64-bit range.
-[[nodiscard]] inline auto place(std::vector<lifetime> lifetimes, place_options const& how = {}) -> result<placement>
+template <class = void>
+[[nodiscard]] auto place(std::vector<lifetime> lifetimes, place_options const& how = {}) -> result<placement>
 {
     auto const bad = [](std::string what) {
         return fail(errc::invalid_argument, "strata::place: " + std::move(what) + " must not be negative");
@@ -67,7 +68,8 @@ struct place_options {
 /// Offsets for every buffer that `s` needs; see `lifetimes_of` for which these are.
 /// Requires: `s` is a valid schedule of `p`.
 /// Errors: as above.
-[[nodiscard]] inline auto place(problem const& p, schedule const& s, place_options how = {}) -> result<placement>
+template <class = void>
+[[nodiscard]] auto place(problem const& p, schedule const& s, place_options how = {}) -> result<placement>
 {
     if (how.alignment == 0) {
         how.alignment = p.alignment();

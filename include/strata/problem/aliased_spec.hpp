@@ -39,9 +39,10 @@ struct buffer_table {
 namespace detail {
 
 /// The checks behind `check_aliases`, one member function each; `who` opens every message.
-class alias_checker {
+template <class = void>
+class basic_alias_checker {
 public:
-    alias_checker(aliased_spec const& spec, std::string who)
+    basic_alias_checker(aliased_spec const& spec, std::string who)
         : spec_(spec)
         , who_(std::move(who))
     {
@@ -271,6 +272,8 @@ private:
     buffer_table table_;
 };
 
+using alias_checker = basic_alias_checker<>;
+
 } // namespace detail
 
 /// Checks every rule that views, in-place ops and the order of ops must obey, and finds the buffers.
@@ -282,7 +285,8 @@ private:
 /// Requires: `view_of` has one entry per tensor and `mutates` one per op.
 /// Errors: `malformed_graph` naming the op or tensor and the rule.
 /// Complexity: O(n log n) in the number of ops, tensors, reads and writes.
-[[nodiscard]] inline auto check_aliases(aliased_spec const& spec, std::string who) -> result<buffer_table>
+template <class = void>
+[[nodiscard]] auto check_aliases(aliased_spec const& spec, std::string who) -> result<buffer_table>
 {
     return detail::alias_checker(spec, std::move(who)).run();
 }

@@ -41,7 +41,8 @@ private:
 /// read and written as sets) and targets (as a set), in that order. Names, types, phases and `backward_of` are labels and
 /// do not count.
 /// Complexity: O(ops + tensors + reads and writes).
-[[nodiscard]] inline auto fingerprint(problem const& p) -> std::uint64_t
+template <class = void>
+[[nodiscard]] auto fingerprint(problem const& p) -> std::uint64_t
 {
     detail::number_hash h;
     std::vector<tensor_id> sorted;

@@ -23,9 +23,10 @@ namespace strata {
 namespace detail {
 
 /// Fuses, then folds; the public parts become members of a `lowering`, which documents what a group is.
-class spec_folder {
+template <class = void>
+class basic_spec_folder {
 public:
-    spec_folder(aliased_spec const& spec, buffer_table const& table)
+    basic_spec_folder(aliased_spec const& spec, buffer_table const& table)
         : spec_(spec)
         , table_(table)
         , groups(fuse(spec, table))
@@ -256,6 +257,8 @@ public:
     std::vector<tensor_id> tensor_of;
     std::vector<std::vector<tensor_id>> freed_after;
 };
+
+using spec_folder = basic_spec_folder<>;
 
 } // namespace detail
 

@@ -30,9 +30,10 @@ namespace strata {
 namespace detail {
 
 /// Sets of ops that have been joined.
-class op_sets {
+template <class = void>
+class basic_op_sets {
 public:
-    explicit op_sets(std::size_t n)
+    explicit basic_op_sets(std::size_t n)
         : parent_(n)
     {
         std::iota(parent_.begin(), parent_.end(), op_id{0});
@@ -61,12 +62,15 @@ private:
     std::vector<op_id> parent_;
 };
 
+using op_sets = basic_op_sets<>;
+
 /// Edges `from -> to` (earlier op to later op) in two arrays.
 using op_edges = std::vector<std::pair<op_id, op_id>>;
 
 /// Every order that a first run must keep: writers before readers before overwriters, adders into one gradient among
 /// themselves (floating point sums depend on it), and ops with the same ordered effect.
-[[nodiscard]] inline auto order_edges(aliased_spec const& spec, buffer_table const& table) -> op_edges
+template <class = void>
+[[nodiscard]] auto order_edges(aliased_spec const& spec, buffer_table const& table) -> op_edges
 {
     auto const at = [](auto i) { return static_cast<std::size_t>(i); };
     op_edges edges;
@@ -118,7 +122,8 @@ using op_edges = std::vector<std::pair<op_id, op_id>>;
 
 /// Joins the sets that wait for each other in a circle (Tarjan's strongly connected components, without recursion).
 /// Complexity: O(ops + edges).
-inline void join_circles(op_sets& sets, std::size_t op_count, op_edges const& edges)
+template <class = void>
+void join_circles(op_sets& sets, std::size_t op_count, op_edges const& edges)
 {
     auto const at = [](auto i) { return static_cast<std::size_t>(i); };
     std::vector<std::vector<op_id>> next(op_count);
@@ -178,7 +183,8 @@ inline void join_circles(op_sets& sets, std::size_t op_count, op_edges const& ed
 
 /// A gradient that several ops add into and that a group both adds into and reads: all its adders belong to the group.
 /// Returns: true if anything was joined.
-[[nodiscard]] inline auto join_adders(op_sets& sets, aliased_spec const& spec, buffer_table const& table) -> bool
+template <class = void>
+[[nodiscard]] auto join_adders(op_sets& sets, aliased_spec const& spec, buffer_table const& table) -> bool
 {
     auto const at = [](auto i) { return static_cast<std::size_t>(i); };
     std::vector<std::vector<op_id>> readers(spec.plain.tensors.size());
@@ -212,7 +218,8 @@ inline void join_circles(op_sets& sets, std::size_t op_count, op_edges const& ed
 /// without views and in-place ops each op is its own group and the order is that of `spec`.
 /// Requires: `table` is what `check_aliases(spec)` answered.
 /// Complexity: O(n log n) in ops, reads and writes, times the number of gradients that step 3 pulls in.
-[[nodiscard]] inline auto fuse(aliased_spec const& spec, buffer_table const& table) -> std::vector<std::vector<op_id>>
+template <class = void>
+[[nodiscard]] auto fuse(aliased_spec const& spec, buffer_table const& table) -> std::vector<std::vector<op_id>>
 {
     auto const at = [](auto i) { return static_cast<std::size_t>(i); };
     auto const n = spec.plain.ops.size();

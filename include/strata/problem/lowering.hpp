@@ -37,6 +37,7 @@ public:
     /// Requires: `table` is what `check_aliases(spec)` answered; costs are not negative.
     /// Errors: `overflow` and `malformed_graph`, see `problem::make`.
     /// Complexity: see `fuse`.
+    template <class = void>
     [[nodiscard]] static auto make(aliased_spec spec, buffer_table const& table) -> result<lowering>;
 
     [[nodiscard]] auto problem() const noexcept -> strata::problem const& { return problem_; }
@@ -56,6 +57,7 @@ public:
     /// group are freed after the last op that touches them.
     /// Requires: every id in `s` exists in the problem.
     /// Complexity: linear in the answer.
+    template <class = void>
     [[nodiscard]] auto expand(schedule const& s) const -> schedule;
 
     /// The schedule of the problem that a schedule of the graph amounts to; `collapse(expand(s))` is `s`. Frees of
@@ -63,6 +65,7 @@ public:
     /// Errors: `invalid_plan` naming the step if the ops of a group do not run one after the other, a free names a view,
     /// a tensor is freed that the running group still touches, or an id does not exist.
     /// Complexity: linear in `s`.
+    template <class = void>
     [[nodiscard]] auto collapse(schedule const& s) const -> result<schedule>;
 
 private:
@@ -87,7 +90,8 @@ private:
     bool identity_ = true;
 };
 
-inline auto lowering::expand(schedule const& s) const -> schedule
+template <class>
+auto lowering::expand(schedule const& s) const -> schedule
 {
     schedule r;
     for (auto const& x : s.steps) {
@@ -105,7 +109,8 @@ inline auto lowering::expand(schedule const& s) const -> schedule
     return r;
 }
 
-inline auto lowering::collapse(schedule const& s) const -> result<schedule>
+template <class>
+auto lowering::collapse(schedule const& s) const -> result<schedule>
 {
     schedule r;
     op_id group = none;       // that has begun and not ended
@@ -168,7 +173,8 @@ inline auto lowering::collapse(schedule const& s) const -> result<schedule>
     return r;
 }
 
-inline auto lowering::make(aliased_spec spec, buffer_table const& table) -> result<lowering>
+template <class>
+auto lowering::make(aliased_spec spec, buffer_table const& table) -> result<lowering>
 {
     detail::spec_folder folder(spec, table);
     auto folded = folder.folded();

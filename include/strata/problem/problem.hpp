@@ -70,6 +70,7 @@ public:
     /// Errors: `malformed_graph` naming the op or tensor and the rule; `overflow` if the sum of all costs or of all
     /// bytes leaves the 64-bit range.
     /// Complexity: O(ops + tensors + reads and writes).
+    template <class = void>
     [[nodiscard]] static auto make(problem_spec spec) -> result<problem>;
 
     [[nodiscard]] auto name() const noexcept -> std::string const& { return spec_.name; }
@@ -122,10 +123,15 @@ private:
     problem() = default;
     static constexpr std::size_t max_count = 100'000'000;
     static auto at(std::int32_t i) noexcept -> std::size_t { return static_cast<std::size_t>(i); }
+    template <class = void>
     auto check_numbers() -> std::optional<strata::error>;
+    template <class = void>
     auto check_structure() -> std::optional<strata::error>;
+    template <class = void>
     void derive_replayable();
+    template <class = void>
     [[nodiscard]] auto op_label(op_id o) const -> std::string;
+    template <class = void>
     [[nodiscard]] auto tensor_label(tensor_id t) const -> std::string;
 
     problem_spec spec_;
@@ -138,19 +144,22 @@ private:
     cost_t base_cost_ = 0;
 };
 
-inline auto problem::op_label(op_id o) const -> std::string
+template <class>
+auto problem::op_label(op_id o) const -> std::string
 {
     auto const& n = op(o).name;
     return "op " + std::to_string(o) + (n.empty() ? "" : " (" + n + ")");
 }
 
-inline auto problem::tensor_label(tensor_id t) const -> std::string
+template <class>
+auto problem::tensor_label(tensor_id t) const -> std::string
 {
     auto const& n = tensor(t).name;
     return "tensor " + std::to_string(t) + (n.empty() ? "" : " (" + n + ")");
 }
 
-inline auto problem::check_numbers() -> std::optional<strata::error>
+template <class>
+auto problem::check_numbers() -> std::optional<strata::error>
 {
     auto const bad = [&](std::string what) {
         return fail(errc::malformed_graph, "strata::problem: " + std::move(what));
@@ -200,7 +209,8 @@ inline auto problem::check_numbers() -> std::optional<strata::error>
     return {};
 }
 
-inline auto problem::check_structure() -> std::optional<strata::error>
+template <class>
+auto problem::check_structure() -> std::optional<strata::error>
 {
     auto const bad = [&](std::string what) {
         return fail(errc::malformed_graph, "strata::problem: " + std::move(what));
@@ -266,7 +276,8 @@ inline auto problem::check_structure() -> std::optional<strata::error>
     return {};
 }
 
-inline void problem::derive_replayable()
+template <class>
+void problem::derive_replayable()
 {
     std::vector<op_id> last_writer(size_.size(), none); // of resident tensors only
     for (op_id o = 0; o < op_count(); ++o) {
@@ -290,7 +301,8 @@ inline void problem::derive_replayable()
     }
 }
 
-inline auto problem::make(problem_spec spec) -> result<problem>
+template <class>
+auto problem::make(problem_spec spec) -> result<problem>
 {
     problem p;
     p.spec_ = std::move(spec);

@@ -18,7 +18,8 @@ namespace strata {
 /// tensor freed right after its last use, as `free_early` does.
 /// Requires: inputs are produced before they are read.
 /// Complexity: O(sum over runs of reads and writes + tensors).
-[[nodiscard]] inline auto live_bytes(problem const& p, std::span<op_id const> order) -> std::vector<bytes_t>
+template <class = void>
+[[nodiscard]] auto live_bytes(problem const& p, std::span<op_id const> order) -> std::vector<bytes_t>
 {
     constexpr auto nowhere = static_cast<std::size_t>(-1);
     auto const at = [](std::int32_t i) { return static_cast<std::size_t>(i); };
@@ -59,14 +60,16 @@ namespace strata {
 }
 
 /// Largest element of `live_bytes`. Returns: the resident bytes for an empty order.
-[[nodiscard]] inline auto peak_of(problem const& p, std::span<op_id const> order) -> bytes_t
+template <class = void>
+[[nodiscard]] auto peak_of(problem const& p, std::span<op_id const> order) -> bytes_t
 {
     auto const live = live_bytes(p, order);
     return live.empty() ? p.resident_bytes() : *std::max_element(live.begin(), live.end());
 }
 
 /// Sum of the costs of the runs of `order`. Requires: it fits 64 bits.
-[[nodiscard]] inline auto cost_of(problem const& p, std::span<op_id const> order) -> cost_t
+template <class = void>
+[[nodiscard]] auto cost_of(problem const& p, std::span<op_id const> order) -> cost_t
 {
     cost_t sum = 0;
     for (auto o : order) {

@@ -42,9 +42,10 @@ struct timeline {
 namespace detail {
 
 /// The set of live tensors while a schedule is walked, and its bytes.
-class live_set {
+template <class = void>
+class basic_live_set {
 public:
-    explicit live_set(problem const& p)
+    explicit basic_live_set(problem const& p)
         : problem_(&p)
         , live_(static_cast<std::size_t>(p.tensor_count()), 0)
         , bytes_(p.resident_bytes())
@@ -101,8 +102,11 @@ private:
     bytes_t bytes_;
 };
 
+using live_set = basic_live_set<>;
+
 /// True if `x` names an op, or a tensor, of `p`.
-[[nodiscard]] inline auto names_something(problem const& p, step x) noexcept -> bool
+template <class = void>
+[[nodiscard]] auto names_something(problem const& p, step x) noexcept -> bool
 {
     return x.id >= 0 && x.id < (x.action == action::run ? p.op_count() : p.tensor_count());
 }
@@ -113,7 +117,8 @@ private:
 /// equal sizes by id.
 /// Requires: `k` is a step of `s`, and `replay` accepts `s`.
 /// Complexity: O(k + tensors log tensors).
-[[nodiscard]] inline auto live_at(problem const& p, schedule const& s, std::size_t k) -> std::vector<tensor_id>
+template <class = void>
+[[nodiscard]] auto live_at(problem const& p, schedule const& s, std::size_t k) -> std::vector<tensor_id>
 {
     detail::live_set live(p);
     for (std::size_t i = 0; i <= k && i < s.steps.size(); ++i) {
@@ -129,7 +134,8 @@ private:
 /// Errors: `malformed_plan` naming the step if an op or tensor does not exist; `overflow` if cost or bytes leave the
 /// 64-bit range.
 /// Complexity: O(steps + outputs of all runs + tensors log tensors).
-[[nodiscard]] inline auto replay(problem const& p, schedule const& s) -> result<timeline>
+template <class = void>
+[[nodiscard]] auto replay(problem const& p, schedule const& s) -> result<timeline>
 {
     timeline r;
     r.peak = p.resident_bytes();

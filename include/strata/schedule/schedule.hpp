@@ -43,7 +43,8 @@ using run_order = std::vector<op_id>;
 /// before the end, targets excepted). No other placement of frees needs fewer bytes at any instant.
 /// Requires: every id is an op of `p`. An order whose inputs are missing gives a schedule that `validate` refuses.
 /// Complexity: O(sum over runs of reads and writes).
-[[nodiscard]] inline auto free_early(problem const& p, std::span<op_id const> order) -> schedule
+template <class = void>
+[[nodiscard]] auto free_early(problem const& p, std::span<op_id const> order) -> schedule
 {
     auto const at = [](auto i) { return static_cast<std::size_t>(i); };
     // Walk backwards: the first use met of a tensor since its last production met is its last use.
@@ -81,7 +82,8 @@ using run_order = std::vector<op_id>;
 }
 
 /// The ops a schedule runs, in order.
-[[nodiscard]] inline auto runs_of(schedule const& s) -> run_order
+template <class = void>
+[[nodiscard]] auto runs_of(schedule const& s) -> run_order
 {
     run_order order;
     for (auto const& x : s.steps) {

@@ -24,9 +24,10 @@ namespace strata {
 namespace detail {
 
 /// Walks a schedule once and notes what it breaks.
-class judge {
+template <class = void>
+class basic_judge {
 public:
-    judge(problem_spec const& spec, bytes_t budget);
+    basic_judge(problem_spec const& spec, bytes_t budget);
     void run(op_id o);
     void free(tensor_id t);
     [[nodiscard]] auto finish() && -> verdict;
@@ -74,7 +75,10 @@ private:
     verdict verdict_;
 };
 
-inline judge::judge(problem_spec const& spec, bytes_t budget)
+using judge = basic_judge<>;
+
+template <class Lazy>
+basic_judge<Lazy>::basic_judge(problem_spec const& spec, bytes_t budget)
     : spec_(&spec)
     , budget_(budget)
     , ops_(spec.ops.size())
@@ -85,14 +89,16 @@ inline judge::judge(problem_spec const& spec, bytes_t budget)
     verdict_.peak = live_bytes_;
 }
 
-inline auto judge::rounded(bytes_t n) const noexcept -> bytes_t
+template <class Lazy>
+auto basic_judge<Lazy>::rounded(bytes_t n) const noexcept -> bytes_t
 {
     auto const a = spec_->alignment;
     auto const blocks = n / a + (n % a != 0 ? 1 : 0);
     return blocks > max_bytes / a ? max_bytes : blocks * a;
 }
 
-inline void judge::collect()
+template <class Lazy>
+void basic_judge<Lazy>::collect()
 {
     for (std::size_t t = 0; t < tensors_.size(); ++t) {
         auto const kind = spec_->tensors[t].kind;
@@ -132,7 +138,8 @@ inline void judge::collect()
     }
 }
 
-inline void judge::derive_may_replay()
+template <class Lazy>
+void basic_judge<Lazy>::derive_may_replay()
 {
     for (std::size_t o = 0; o < ops_.size(); ++o) {
         auto& x = ops_[o];
@@ -150,26 +157,30 @@ inline void judge::derive_may_replay()
     }
 }
 
-inline auto judge::name(op_id o) const -> std::string
+template <class Lazy>
+auto basic_judge<Lazy>::name(op_id o) const -> std::string
 {
     auto const& n = spec_->ops[at(o)].name;
     return n.empty() ? "op " + std::to_string(o) : "op " + std::to_string(o) + " (" + n + ")";
 }
 
-inline auto judge::tensor_name(tensor_id t) const -> std::string
+template <class Lazy>
+auto basic_judge<Lazy>::tensor_name(tensor_id t) const -> std::string
 {
     auto const& n = spec_->tensors[at(t)].name;
     return n.empty() ? "tensor " + std::to_string(t) : "tensor " + std::to_string(t) + " (" + n + ")";
 }
 
-inline void judge::note(violation_kind k, op_id o, tensor_id t, std::string const& what)
+template <class Lazy>
+void basic_judge<Lazy>::note(violation_kind k, op_id o, tensor_id t, std::string const& what)
 {
     if (verdict_.count++ < verdict::max_listed) {
         verdict_.violations.push_back({k, step_, o, t, "step " + std::to_string(step_) + ": " + what});
     }
 }
 
-inline void judge::check_inputs(op_id o)
+template <class Lazy>
+void basic_judge<Lazy>::check_inputs(op_id o)
 {
     for (auto t : ops_[at(o)].reads) {
         auto const& x = tensors_[at(t)];
@@ -185,7 +196,8 @@ inline void judge::check_inputs(op_id o)
     }
 }
 
-inline void judge::check_first_run(op_id o)
+template <class Lazy>
+void basic_judge<Lazy>::check_first_run(op_id o)
 {
     auto const& me = ops_[at(o)];
     auto const after = [&](violation_kind k, tensor_id t, op_id later, std::string const& rule) {
@@ -234,7 +246,8 @@ inline void judge::check_first_run(op_id o)
     }
 }
 
-inline void judge::count_writes(std::vector<tensor_id> const& written, op_id o)
+template <class Lazy>
+void basic_judge<Lazy>::count_writes(std::vector<tensor_id> const& written, op_id o)
 {
     for (auto t : written) {
         auto& x = tensors_[at(t)];
@@ -243,7 +256,8 @@ inline void judge::count_writes(std::vector<tensor_id> const& written, op_id o)
     }
 }
 
-inline void judge::write_outputs(op_id o)
+template <class Lazy>
+void basic_judge<Lazy>::write_outputs(op_id o)
 {
     for (auto t : ops_[at(o)].writes) {
         auto& x = tensors_[at(t)];
@@ -262,7 +276,8 @@ inline void judge::write_outputs(op_id o)
     }
 }
 
-inline void judge::measure(op_id o)
+template <class Lazy>
+void basic_judge<Lazy>::measure(op_id o)
 {
     auto const& x = spec_->ops[at(o)];
     bytes_t now = live_bytes_;
@@ -283,7 +298,8 @@ inline void judge::measure(op_id o)
     }
 }
 
-inline void judge::run(op_id o)
+template <class Lazy>
+void basic_judge<Lazy>::run(op_id o)
 {
     if (o < 0 || at(o) >= ops_.size()) {
         note(violation_kind::unknown_op,
@@ -308,7 +324,8 @@ inline void judge::run(op_id o)
     ++step_;
 }
 
-inline void judge::free(tensor_id t)
+template <class Lazy>
+void basic_judge<Lazy>::free(tensor_id t)
 {
     if (t < 0 || at(t) >= tensors_.size()) {
         note(violation_kind::unknown_tensor,
@@ -334,7 +351,8 @@ inline void judge::free(tensor_id t)
     ++step_;
 }
 
-inline auto judge::finish() && -> verdict
+template <class Lazy>
+auto basic_judge<Lazy>::finish() && -> verdict
 {
     for (std::size_t o = 0; o < ops_.size(); ++o) {
         if (ops_[o].runs == 0) {
@@ -370,7 +388,8 @@ inline auto judge::finish() && -> verdict
 /// Never fails: whatever is wrong with `s` is a violation. A broken rule does not stop the walk; the step is taken
 /// as far as it makes sense.
 /// Complexity: O(ops + tensors + steps + sum over runs of reads and writes), with a factor log n for an op with n ids.
-[[nodiscard]] inline auto validate(problem const& p, schedule const& s, bytes_t budget = max_bytes) -> verdict
+template <class = void>
+[[nodiscard]] auto validate(problem const& p, schedule const& s, bytes_t budget = max_bytes) -> verdict
 {
     detail::judge j(p.spec(), budget);
     for (auto const& x : s.steps) {

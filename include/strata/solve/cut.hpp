@@ -34,7 +34,8 @@ struct cut_seed {
 /// what is needed last is dropped first, which also leaves the crowded start of backward with fewer replays.
 /// Returns: nothing when no cut fits. The order may still exceed `budget` elsewhere; `repair` sees to that.
 /// Complexity: about twenty max-flows.
-[[nodiscard]] inline auto cut_order(problem const& p, time_cut& cut, bytes_t budget, cut_seed const& seed)
+template <class = void>
+[[nodiscard]] auto cut_order(problem const& p, time_cut& cut, bytes_t budget, cut_seed const& seed)
     -> std::optional<run_order>
 {
     constexpr int steps = 26;
@@ -97,6 +98,7 @@ struct cut {
     int points = 3;        ///< time points used
 
     [[nodiscard]] static constexpr auto name() noexcept -> std::string_view { return "cut"; }
+    template <class = void>
     void solve(search& on) const
     {
         std::vector<proposal> seeds;
@@ -132,7 +134,5 @@ struct cut {
         on.propose(one_shot ? std::span<proposal const>(seeds).first(1) : std::span<proposal const>(seeds));
     }
 };
-
-static_assert(solver<cut>);
 
 } // namespace strata

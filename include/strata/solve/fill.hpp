@@ -17,7 +17,8 @@ namespace strata {
 /// Keeps tensors instead of making them again wherever `capacity` bytes (without resident ones) allow.
 /// Never raises the cost; the peak stays at most `max(capacity, peak before)`.
 /// Complexity: O(r log n) per round for r replays.
-inline void fill(order_editor& e, bytes_t capacity, stop_watch const& stop)
+template <class = void>
+void fill(order_editor& e, bytes_t capacity, stop_watch const& stop)
 {
     constexpr int rounds = 3;
     struct choice {

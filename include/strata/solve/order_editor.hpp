@@ -25,7 +25,8 @@
 namespace strata {
 
 /// See the picture above. Bytes here are without the resident ones, which never change.
-class order_editor {
+template <class = void>
+class basic_order_editor {
 public:
     using run_id = slot_line::run_id;
     using life_id = std::int32_t;
@@ -38,7 +39,7 @@ public:
     };
 
     /// Requires: `order` runs every op, inputs before readers, first runs in index order. `p` outlives the editor.
-    order_editor(problem const& p, std::span<op_id const> order);
+    basic_order_editor(problem const& p, std::span<op_id const> order);
 
     /// Runs that an order of `p` may grow to before solvers give up on it.
     [[nodiscard]] static auto most_runs(problem const& p) noexcept -> std::int64_t
@@ -148,7 +149,10 @@ private:
     mutable std::vector<std::int32_t> uses_lost_; // per life, scratch of saving_of
 };
 
-inline order_editor::order_editor(problem const& p, std::span<op_id const> order)
+using order_editor = basic_order_editor<>;
+
+template <class Lazy>
+basic_order_editor<Lazy>::basic_order_editor(problem const& p, std::span<op_id const> order)
     : p_(&p)
     , lives_of_(at(p.tensor_count()))
     , first_run_(at(p.op_count()), none)
@@ -200,7 +204,8 @@ inline order_editor::order_editor(problem const& p, std::span<op_id const> order
     line_.assign(bytes);
 }
 
-inline auto order_editor::new_run(op_id o) -> run_id
+template <class Lazy>
+auto basic_order_editor<Lazy>::new_run(op_id o) -> run_id
 {
     run_id r = static_cast<run_id>(runs_.size());
     if (free_runs_.empty()) {
@@ -216,7 +221,8 @@ inline auto order_editor::new_run(op_id o) -> run_id
     return r;
 }
 
-inline auto order_editor::new_life(tensor_id t, run_id start) -> life_id
+template <class Lazy>
+auto basic_order_editor<Lazy>::new_life(tensor_id t, run_id start) -> life_id
 {
     life_id l = static_cast<life_id>(lives_.size());
     if (free_lives_.empty()) {
@@ -231,14 +237,16 @@ inline auto order_editor::new_life(tensor_id t, run_id start) -> life_id
     return l;
 }
 
-inline void order_editor::drop_life(life_id l)
+template <class Lazy>
+void basic_order_editor<Lazy>::drop_life(life_id l)
 {
     auto& all = lives_of_[at(lives_[at(l)].tensor)];
     all.erase(std::find(all.begin(), all.end(), l));
     free_lives_.push_back(l);
 }
 
-inline auto order_editor::order() const -> run_order
+template <class Lazy>
+auto basic_order_editor<Lazy>::order() const -> run_order
 {
     run_order ops;
     ops.reserve(run_count_);
@@ -248,7 +256,8 @@ inline auto order_editor::order() const -> run_order
     return ops;
 }
 
-inline auto order_editor::replays() const -> std::vector<run_id>
+template <class Lazy>
+auto basic_order_editor<Lazy>::replays() const -> std::vector<run_id>
 {
     std::vector<run_id> all;
     for (auto r = line_.first(); r != line_.last(); r = line_.next(r)) {
@@ -259,7 +268,8 @@ inline auto order_editor::replays() const -> std::vector<run_id>
     return all;
 }
 
-inline auto order_editor::life_before(tensor_id t, std::size_t slot) const noexcept -> life_id
+template <class Lazy>
+auto basic_order_editor<Lazy>::life_before(tensor_id t, std::size_t slot) const noexcept -> life_id
 {
     life_id found = none;
     for (auto l : lives_of_[at(t)]) {
@@ -271,17 +281,20 @@ inline auto order_editor::life_before(tensor_id t, std::size_t slot) const noexc
     return found;
 }
 
-inline auto order_editor::inputs_of(run_id r) const noexcept -> std::span<life_id const>
+template <class Lazy>
+auto basic_order_editor<Lazy>::inputs_of(run_id r) const noexcept -> std::span<life_id const>
 {
     return {run_lives_.data() + runs_[at(r)].first_life, input_tensors(r).size()};
 }
 
-inline auto order_editor::outputs_of(run_id r) const noexcept -> std::span<life_id const>
+template <class Lazy>
+auto basic_order_editor<Lazy>::outputs_of(run_id r) const noexcept -> std::span<life_id const>
 {
     return {run_lives_.data() + runs_[at(r)].first_life + input_tensors(r).size(), output_tensors(r).size()};
 }
 
-inline auto order_editor::bytes_after(run_id r) const -> bytes_t
+template <class Lazy>
+auto basic_order_editor<Lazy>::bytes_after(run_id r) const -> bytes_t
 {
     if (r == none) {
         return 0;
@@ -297,7 +310,8 @@ inline auto order_editor::bytes_after(run_id r) const -> bytes_t
     return bytes;
 }
 
-inline void order_editor::add_use(life_id l, run_id r)
+template <class Lazy>
+void basic_order_editor<Lazy>::add_use(life_id l, run_id r)
 {
     auto& x = lives_[at(l)];
     auto const end = slot_of(end_of(l));
@@ -311,7 +325,8 @@ inline void order_editor::add_use(life_id l, run_id r)
     x.uses.insert(std::lower_bound(x.uses.begin(), x.uses.end(), here, later), r);
 }
 
-inline void order_editor::remove_use(life_id l, run_id r)
+template <class Lazy>
+void basic_order_editor<Lazy>::remove_use(life_id l, run_id r)
 {
     auto& x = lives_[at(l)];
     auto const old_end = slot_of(end_of(l));
@@ -320,7 +335,8 @@ inline void order_editor::remove_use(life_id l, run_id r)
     line_.add(new_end + 1, old_end, -p_->size(x.tensor));
 }
 
-inline void order_editor::produce(run_id r, std::size_t output)
+template <class Lazy>
+void basic_order_editor<Lazy>::produce(run_id r, std::size_t output)
 {
     auto const t = output_tensors(r)[output];
     auto const size = p_->size(t);
@@ -348,7 +364,8 @@ inline void order_editor::produce(run_id r, std::size_t output)
     }
 }
 
-inline void order_editor::replay_before(run_id before, std::span<op_id const> ops)
+template <class Lazy>
+void basic_order_editor<Lazy>::replay_before(run_id before, std::span<op_id const> ops)
 {
     std::vector<run_id> added;
     for (auto o : ops) {
@@ -369,7 +386,8 @@ inline void order_editor::replay_before(run_id before, std::span<op_id const> op
     }
 }
 
-inline void order_editor::remove_if_dead(run_id r, cost_t& saved)
+template <class Lazy>
+void basic_order_editor<Lazy>::remove_if_dead(run_id r, cost_t& saved)
 {
     std::vector<run_id> dead = {r};
     while (!dead.empty()) {
@@ -402,7 +420,8 @@ inline void order_editor::remove_if_dead(run_id r, cost_t& saved)
     }
 }
 
-inline auto order_editor::keep_instead(run_id r, bytes_t capacity) -> cost_t
+template <class Lazy>
+auto basic_order_editor<Lazy>::keep_instead(run_id r, bytes_t capacity) -> cost_t
 {
     struct kept_over {
         life_id old, fresh;
@@ -452,7 +471,8 @@ inline auto order_editor::keep_instead(run_id r, bytes_t capacity) -> cost_t
     return saved;
 }
 
-inline auto order_editor::saving_of(run_id r, bytes_t capacity) const -> saving
+template <class Lazy>
+auto basic_order_editor<Lazy>::saving_of(run_id r, bytes_t capacity) const -> saving
 {
     saving s;
     s.possible = true;

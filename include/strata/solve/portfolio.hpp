@@ -24,6 +24,7 @@ public:
     }
 
     [[nodiscard]] static constexpr auto name() noexcept -> std::string_view { return "portfolio"; }
+    template <class = void>
     void solve(search& on) const
     {
         std::apply([&](auto const&... s) { ((on.done() ? void() : s.solve(on)), ...); }, members_);
@@ -36,9 +37,8 @@ private:
 /// What `plan` uses unless told otherwise.
 struct default_solver {
     [[nodiscard]] static constexpr auto name() noexcept -> std::string_view { return "default"; }
+    template <class = void>
     void solve(search& on) const { portfolio(cut{}, greedy{}).solve(on); }
 };
-
-static_assert(solver<portfolio<cut, greedy>> && solver<default_solver>);
 
 } // namespace strata

@@ -16,10 +16,11 @@ namespace strata {
 
 /// A segment tree over a power of two of slots. Additions stay at the node that covers them ("lazy" without pushing
 /// down), so both operations are short loops from the leaves to the root.
-class range_max {
+template <class = void>
+class basic_range_max {
 public:
     /// `slots` zeros; rounded up to a power of two.
-    explicit range_max(std::size_t slots = 1)
+    explicit basic_range_max(std::size_t slots = 1)
         : size_(std::bit_ceil(std::max<std::size_t>(slots, 2)))
         , top_(2 * size_, 0)
         , added_(size_, 0)
@@ -133,5 +134,7 @@ private:
     std::vector<bytes_t> top_;   // maximum below a node, its own additions included, those of its ancestors not
     std::vector<bytes_t> added_; // additions that cover all of a node
 };
+
+using range_max = basic_range_max<>;
 
 } // namespace strata

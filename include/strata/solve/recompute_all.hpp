@@ -13,7 +13,8 @@
 namespace strata {
 
 /// Drops, at the first run of `at`, all that can be made again; each op then runs a second time when first needed.
-[[nodiscard]] inline auto recompute_all_order(problem const& p, op_id at) -> run_order
+template <class = void>
+[[nodiscard]] auto recompute_all_order(problem const& p, op_id at) -> run_order
 {
     return just_in_time(p, at, [](tensor_id) { return false; });
 }
@@ -21,6 +22,7 @@ namespace strata {
 /// Proposes `recompute_all_order` at the search's first time point, as it is.
 struct recompute_all {
     [[nodiscard]] static constexpr auto name() noexcept -> std::string_view { return "recompute_all"; }
+    template <class = void>
     void solve(search& on) const
     {
         if (on.points().empty()) {
@@ -31,7 +33,5 @@ struct recompute_all {
                     .name = "recompute_all"});
     }
 };
-
-static_assert(solver<recompute_all>);
 
 } // namespace strata

@@ -30,9 +30,10 @@ struct repair_options {
 /// At the hottest run p, a life that covers p without being used there is a candidate: it is cut at p's gap and its
 /// producer runs again right before the next use, with whatever inputs are gone by then. The score to minimise is
 /// cost per byte freed, a little lower for long gaps. Inputs whose life can be stretched instead are stretched.
-class repair {
+template <class = void>
+class basic_repair {
 public:
-    explicit repair(problem const& p)
+    explicit basic_repair(problem const& p)
         : p_(&p)
     {
         for (tensor_id t = 0; t < p.tensor_count(); ++t) {
@@ -249,5 +250,7 @@ private:
     bytes_t lowest_ = max_bytes;
     std::vector<std::size_t> hot_slots_;
 };
+
+using repair = basic_repair<>;
 
 } // namespace strata

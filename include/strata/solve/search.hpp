@@ -52,7 +52,8 @@ struct candidate {
 /// that may be replayed, and not too many of them (see `order_editor::most_runs`). Inputs are then produced before they
 /// are read, since a problem's ops stand in topological order.
 /// Complexity: O(length of the order + ops).
-[[nodiscard]] inline auto is_run_order(problem const& p, std::span<op_id const> order) -> bool
+template <class = void>
+[[nodiscard]] auto is_run_order(problem const& p, std::span<op_id const> order) -> bool
 {
     op_id next = 0;
     for (auto o : order) {
@@ -66,15 +67,16 @@ struct candidate {
 }
 
 /// One run of the solvers on one problem under one budget.
-class search {
+template <class = void>
+class basic_search {
 public:
     /// `points`: time points worth cutting at, best first; `bound`: what is proven already. All must outlive the search.
-    search(problem const& p,
-           bytes_t budget,
-           std::span<op_id const> points,
-           cost_bound bound,
-           limits const& lim,
-           stop_watch stop)
+    basic_search(problem const& p,
+                 bytes_t budget,
+                 std::span<op_id const> points,
+                 cost_bound bound,
+                 limits const& lim,
+                 stop_watch stop)
         : p_(&p)
         , budget_(budget)
         , points_(points.begin(), points.end())
@@ -223,5 +225,7 @@ private:
     bytes_t lowest_peak_ = max_bytes;
     std::size_t rounds_ = 0;
 };
+
+using search = basic_search<>;
 
 } // namespace strata

@@ -23,7 +23,8 @@ namespace strata {
 /// A slot with a run holds the bytes live during it; a free slot holds the bytes live between the runs around it. The
 /// owner keeps that true by `add`. What this class needs to know when it moves runs it asks the owner for: `after(r)`,
 /// the bytes live right after run r (`after(none)`: before the first), and `own(r)`, the bytes of r's workspace.
-class slot_line {
+template <class = void>
+class basic_slot_line {
 public:
     using run_id = std::int32_t;
 
@@ -199,5 +200,7 @@ private:
     std::vector<run_id> run_at_; // by slot
     run_id first_ = none, last_ = none;
 };
+
+using slot_line = basic_slot_line<>;
 
 } // namespace strata

