@@ -53,6 +53,20 @@ auto ask(problem const& p, bytes_t bytes, S const& s) -> answer
 
 auto cell(double x, int digits = 2) -> std::string { return x < 0 ? "none" : bench::number(x, digits); }
 
+/// The bound, in percent, on plans that run every backward op once: the rule of the study, where phases are no labels.
+auto bound_of_the_study(problem const& p, bytes_t bytes) -> double
+{
+    auto spec = p.spec();
+    for (auto& o : spec.ops) {
+        o.effects = o.phase == phase::backward ? o.effects | effects(effect::once) : o.effects;
+    }
+    auto const strict = problem::make(std::move(spec)).value();
+    constexpr op_id all_points = 3000;
+    auto const b = lower_bound(strict, bytes, time_points(strict, keep_all_order(strict), 30, 10, all_points));
+    auto const base = static_cast<double>(p.base_cost());
+    return b.infeasible ? -1 : 100 * (static_cast<double>(b.cost) / base - 1);
+}
+
 struct tally {
     int cells = 0, matched = 0, slower = 0, bounds_lower = 0;
     double worst_arena = 1;
@@ -88,15 +102,19 @@ void synthetic(bool smoke, tally& t)
             ++t.cells;
             t.matched += match ? 1 : 0;
             t.slower += all.seconds > std::max(known.seeds_seconds, 0.01) ? 1 : 0;
-            t.bounds_lower += all.bound < known.bound - 0.015 ? 1 : 0;
+        }
+        auto bound = cell(all.bound);
+        if (all.bound >= 0 && all.bound < known.bound - 0.015) {
+            auto const strict = bound_of_the_study(p, bytes);
+            bound += " (" + cell(strict) + " by the study's rule)";
+            t.bounds_lower += counted && strict < known.bound - 0.015 ? 1 : 0;
         }
         t.worst_arena = std::max({t.worst_arena, one.arena_over_peak, all.arena_over_peak});
-        std::cout << "| " << known.graph << " | " << known.budget << " % | " << cell(all.bound) << " | "
-                  << cell(known.bound) << " | " << cell(one.overhead) << " | " << cell(one.seconds, 3) << " | "
-                  << cell(known.one_seed) << " | " << cell(all.overhead) << " | " << cell(all.seconds, 3) << " | "
-                  << cell(known.seeds) << " | " << cell(known.seeds_seconds) << " | " << cell(known.searched) << " | "
-                  << cell(all.arena_over_peak, 4) << " | " << all.solver << (counted && !match ? " (above)" : "")
-                  << " |\n"
+        std::cout << "| " << known.graph << " | " << known.budget << " % | " << bound << " | " << cell(known.bound)
+                  << " | " << cell(one.overhead) << " | " << cell(one.seconds, 3) << " | " << cell(known.one_seed)
+                  << " | " << cell(all.overhead) << " | " << cell(all.seconds, 3) << " | " << cell(known.seeds) << " | "
+                  << cell(known.seeds_seconds) << " | " << cell(known.searched) << " | " << cell(all.arena_over_peak, 4)
+                  << " | " << all.solver << (counted && !match ? " (above)" : "") << " |\n"
                   << std::flush;
     }
 }
@@ -147,8 +165,9 @@ int main(int argc, char** argv)
     real(smoke, traces);
     std::cout << "\nsynthetic, budgets of 40 % and more: " << study.matched << " of " << study.cells
               << " cells within 0.1 points of the study's seeds, " << study.slower << " slower, " << study.bounds_lower
-              << " with a lower bound below the study's\nreal, 50 % and more: " << traces.matched << " of "
-              << traces.cells << " cells within 0.3 points of the study and not above DTR\nlargest arena / peak: "
+              << " with a lower bound below the study's by its own rule\nreal, 50 % and more: " << traces.matched
+              << " of " << traces.cells
+              << " cells within 0.3 points of the study and not above DTR\nlargest arena / peak: "
               << strata::bench::number(std::max(study.worst_arena, traces.worst_arena), 5)
               << "\nplans refused by the judge: " << refused << '\n';
     return refused == 0 ? 0 : 1;

@@ -65,7 +65,7 @@ auto run_check(check_settings const& s) -> int
     if (!on) {
         return refuse(on.error());
     }
-    auto x = strata::plan_for(*std::move(file), on->problem);
+    auto x = on->file ? strata::plan_for(*std::move(file), *on->file) : strata::plan_for(*std::move(file), on->problem);
     if (!x) {
         return refuse(x.error(), s.plan);
     }

@@ -100,11 +100,15 @@ auto load_text(std::string const& text, std::string const& where, strata::bytes_
     if (!lowered) {
         return std::move(lowered).error();
     }
-    return subject{lowered->problem(),
-                   g->name.empty() ? std::filesystem::path(where).stem().string() : g->name,
-                   where,
-                   g->cost_unit,
-                   g->reference_peak_bytes};
+    subject on{lowered->problem(),
+               g->name.empty() ? std::filesystem::path(where).stem().string() : g->name,
+               where,
+               g->cost_unit,
+               g->reference_peak_bytes};
+    if (!lowered->identity()) {
+        on.file = *std::move(lowered);
+    }
+    return on;
 }
 
 } // namespace

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <strata/pipeline/certificate.hpp>
+#include <strata/problem/lowering.hpp>
 #include <strata/problem/problem.hpp>
 #include <strata/result.hpp>
 #include <strata/solve/limits.hpp>
@@ -47,6 +48,7 @@ struct subject {
     std::string where;     ///< the file or model, for messages
     std::string cost_unit; ///< of its costs
     std::optional<strata::bytes_t> reference_peak;
+    std::optional<strata::lowering> file = {}; ///< to and from the ids of the file, if `problem` has others
 };
 
 /// Adds `GRAPH`, `--align` and `--quiet`.

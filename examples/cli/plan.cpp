@@ -6,6 +6,7 @@
 #include <strata/io/html_report.hpp>
 #include <strata/io/terminal_picture.hpp>
 #include <strata/io/write_plan.hpp>
+#include <strata/pipeline/plan_graph.hpp>
 
 #include <algorithm>
 #include <cstdlib>
@@ -63,7 +64,8 @@ auto write_files(plan_settings const& s, subject const& on, strata::certified_pl
         return e;
     };
     if (!s.out.empty()) {
-        if (auto e = write(s.out, "the plan", strata::write_plan(x, on.name))) {
+        if (auto e = write(
+                s.out, "the plan", strata::write_plan(on.file ? strata::in_graph_ids(x, *on.file) : x, on.name))) {
             return *std::move(e);
         }
     }

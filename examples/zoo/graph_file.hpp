@@ -5,7 +5,7 @@
 
 #include <strata/cost/concepts.hpp>
 #include <strata/graph/concepts.hpp>
-#include <strata/graph/read_graph.hpp>
+#include <strata/graph/to_spec.hpp>
 #include <strata/io/graph_file.hpp>
 #include <strata/result.hpp>
 #include <strata/units.hpp>
@@ -27,7 +27,7 @@ template <class G, class C>
     requires task_graph<G> && cost_model<C, G>
 [[nodiscard]] auto to_graph_file(G const& g, C const& c) -> result<graph_file>
 {
-    auto spec = read_graph(g, "strata::zoo");
+    auto spec = to_spec(g, "strata::zoo");
     if (!spec) {
         return std::move(spec).error();
     }

@@ -29,7 +29,7 @@
 #include <strata/graph/differentiate.hpp>
 #include <strata/graph/gradient_rule.hpp>
 #include <strata/graph/near_misses.hpp>
-#include <strata/graph/read_graph.hpp>
+#include <strata/graph/to_spec.hpp>
 #include <strata/graph/training_graph.hpp>
 #include <strata/pipeline/certificate.hpp>
 #include <strata/pipeline/frontier.hpp>
@@ -71,6 +71,7 @@
 #include <strata/solve/range_max.hpp>
 #include <strata/solve/recompute_all.hpp>
 #include <strata/solve/repair.hpp>
+#include <strata/solve/saving.hpp>
 #include <strata/solve/search.hpp>
 #include <strata/solve/slot_line.hpp>
 #include <strata/solve/sqrt_checkpoint.hpp>

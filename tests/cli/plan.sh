@@ -47,6 +47,16 @@ for solver in cut greedy sqrt_checkpoint; do
   says '"valid":true'
 done
 
+# A plan of a graph with views and in-place ops names the ops and tensors of the file, every one of them, and is judged so.
+expect 0 model resnet50 --image 64 --batch 2 --views --out v.json
+expect 0 plan v.json -b 60% --out v.plan --quiet
+same "$(grep -oE '"run",[0-9]+' v.plan | sort -u | wc -l)" "$(grep -c '"cost":' v.json)" "ops that run"
+expect 0 check v.json v.plan
+says "v.plan: valid for"
+sed -E '0,/\["run",1\]/s//["run",0]/' v.plan >w.plan
+expect 3 check v.json w.plan
+complains "w.plan: "
+
 # The table, the picture and the files.
 expect 0 plan chain.json -b 75% --out p.plan --report r.html --trace t.json --dot d.dot
 for word in "chain: 8 ops, 9 tensors, 100 B resident" "keep-all peak" "proven bound" "gap" "recomputed" \

@@ -5,7 +5,7 @@
 
 #include <strata/cost/concepts.hpp>
 #include <strata/graph/access.hpp>
-#include <strata/graph/read_graph.hpp>
+#include <strata/graph/to_spec.hpp>
 #include <strata/graph/training_graph.hpp>
 #include <strata/result.hpp>
 #include <strata/units.hpp>

@@ -10,7 +10,7 @@
 #include <strata/cost/price.hpp>
 #include <strata/graph/access.hpp>
 #include <strata/graph/concepts.hpp>
-#include <strata/graph/read_graph.hpp>
+#include <strata/graph/to_spec.hpp>
 #include <strata/units.hpp>
 
 #include <algorithm>

@@ -14,7 +14,7 @@
 #include <strata/graph/backward_writer.hpp>
 #include <strata/graph/concepts.hpp>
 #include <strata/graph/gradient_rule.hpp>
-#include <strata/graph/read_graph.hpp>
+#include <strata/graph/to_spec.hpp>
 #include <strata/graph/training_graph.hpp>
 #include <strata/result.hpp>
 #include <strata/units.hpp>
@@ -201,7 +201,7 @@ differentiate(G const& g, Rule const& rule, differentiate_options<detail::rule_o
     -> result<training_graph<detail::rule_op_t<Rule, G>>>
 {
     using op_type = detail::rule_op_t<Rule, G>;
-    auto const spec = read_graph(g, "strata::differentiate");
+    auto const spec = to_spec(g, "strata::differentiate");
     if (!spec) {
         return spec.error();
     }

@@ -8,7 +8,9 @@
 
 #include <strata/io/json_events.hpp>
 #include <strata/pipeline/certificate.hpp>
+#include <strata/pipeline/plan_graph.hpp>
 #include <strata/problem/fingerprint.hpp>
+#include <strata/problem/lowering.hpp>
 #include <strata/problem/problem.hpp>
 #include <strata/result.hpp>
 
@@ -218,8 +220,9 @@ inline auto plan_reader::lifetime_value(json_scalar const& v) -> bool
     }
 }
 
-/// Holds a plan against its problem: everything it names exists, its placement is whole.
-[[nodiscard]] inline auto check_plan(certified_plan const& x, problem const& p) -> std::optional<strata::error>
+/// Holds a plan against a graph of so many ops and tensors: everything it names exists, its placement is whole.
+[[nodiscard]] inline auto check_plan(certified_plan const& x, op_id ops, tensor_id tensors)
+    -> std::optional<strata::error>
 {
     auto const bad = [](std::string const& what) { return fail(errc::malformed_plan, "strata::read_plan: " + what); };
     auto const count = [](std::int32_t n, char const* what) {
@@ -228,9 +231,9 @@ inline auto plan_reader::lifetime_value(json_scalar const& v) -> bool
     auto const& steps = x.schedule.steps;
     for (std::size_t i = 0; i < steps.size(); ++i) {
         bool const runs = steps[i].action == action::run;
-        if (steps[i].id < 0 || steps[i].id >= (runs ? p.op_count() : p.tensor_count())) {
+        if (steps[i].id < 0 || steps[i].id >= (runs ? ops : tensors)) {
             return bad("steps[" + std::to_string(i) + "][1] is " + std::to_string(steps[i].id) +
-                       (runs ? count(p.op_count(), "ops") : count(p.tensor_count(), "tensors")));
+                       (runs ? count(ops, "ops") : count(tensors, "tensors")));
         }
     }
     auto const& place = x.placement;
@@ -242,8 +245,8 @@ inline auto plan_reader::lifetime_value(json_scalar const& v) -> bool
     for (std::size_t i = 0; i < place.lifetimes.size(); ++i) {
         auto const& l = place.lifetimes[i];
         auto const here = "placement.lifetimes[" + std::to_string(i) + "]";
-        if (l.tensor >= p.tensor_count()) {
-            return bad(here + "[3] is " + std::to_string(l.tensor) + count(p.tensor_count(), "tensors"));
+        if (l.tensor >= tensors) {
+            return bad(here + "[3] is " + std::to_string(l.tensor) + count(tensors, "tensors"));
         }
         if (l.begin > l.end || l.end > steps.size()) {
             return bad(here + " is the range of steps " + std::to_string(l.begin) + " to " + std::to_string(l.end) +
@@ -255,6 +258,23 @@ inline auto plan_reader::lifetime_value(json_scalar const& v) -> bool
                        ", which with the buffer's " + std::to_string(l.size) + " bytes is past the arena of " +
                        std::to_string(place.arena) + " bytes");
         }
+    }
+    return {};
+}
+
+/// `wrong_graph` unless `file` was made for `p`.
+[[nodiscard]] inline auto check_graph(plan_file const& file, problem const& p) -> std::optional<strata::error>
+{
+    auto const hex = [](std::uint64_t n) {
+        std::string s;
+        append_json_hex(s, n);
+        return s;
+    };
+    if (auto const mine = fingerprint(p); file.plan.fingerprint != mine) {
+        return fail(errc::wrong_graph,
+                    "strata::read_plan: the plan was made for graph " + json_quoted(file.graph) + " with fingerprint " +
+                        hex(file.plan.fingerprint) + ", but graph " + json_quoted(p.name()) + " has " + hex(mine) +
+                        "; plan this graph anew");
     }
     return {};
 }
@@ -279,21 +299,27 @@ inline auto plan_reader::lifetime_value(json_scalar const& v) -> bool
 /// that does not exist.
 [[nodiscard]] inline auto plan_for(plan_file file, problem const& p) -> result<certified_plan>
 {
-    auto const hex = [](std::uint64_t n) {
-        std::string s;
-        append_json_hex(s, n);
-        return s;
-    };
-    if (auto const mine = fingerprint(p); file.plan.fingerprint != mine) {
-        return fail(errc::wrong_graph,
-                    "strata::read_plan: the plan was made for graph " + json_quoted(file.graph) + " with fingerprint " +
-                        hex(file.plan.fingerprint) + ", but graph " + json_quoted(p.name()) + " has " + hex(mine) +
-                        "; plan this graph anew");
+    if (auto e = detail::check_graph(file, p)) {
+        return *std::move(e);
     }
-    if (auto e = detail::check_plan(file.plan, p)) {
+    if (auto e = detail::check_plan(file.plan, p.op_count(), p.tensor_count())) {
         return *std::move(e);
     }
     return std::move(file.plan);
+}
+
+/// Holds a plan file, which speaks in the ids of a graph, against that graph, lowered; the answer speaks in the ids of
+/// `from.problem()`. See `in_graph_ids`.
+/// Errors: those above, and those of `in_problem_ids`.
+[[nodiscard]] inline auto plan_for(plan_file file, lowering const& from) -> result<certified_plan>
+{
+    if (auto e = detail::check_graph(file, from.problem())) {
+        return *std::move(e);
+    }
+    if (auto e = detail::check_plan(file.plan, from.graph_op_count(), from.graph_tensor_count())) {
+        return *std::move(e);
+    }
+    return in_problem_ids(std::move(file.plan), from);
 }
 
 /// Reads the text of a plan file made for `p`.
@@ -308,6 +334,18 @@ inline auto plan_reader::lifetime_value(json_scalar const& v) -> bool
         return std::move(file).error();
     }
     return plan_for(*std::move(file), p);
+}
+
+/// Reads the text of a plan file made for the graph that `from` was lowered from.
+[[nodiscard]] inline auto read_plan(std::string_view text,
+                                    lowering const& from,
+                                    std::vector<std::string>* warnings = nullptr) -> result<certified_plan>
+{
+    auto file = read_plan_file(text, warnings);
+    if (!file) {
+        return std::move(file).error();
+    }
+    return plan_for(*std::move(file), from);
 }
 
 } // namespace strata

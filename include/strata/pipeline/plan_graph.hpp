@@ -9,6 +9,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -38,6 +39,42 @@ template <class = void>
         l.tensor = l.tensor == none ? none : from.owner(l.tensor);
     }
     planned.schedule = std::move(expanded);
+    return planned;
+}
+
+/// The way back: `planned`, a plan in the ids of the graph that was lowered, in those of `from.problem()`.
+/// `in_problem_ids(in_graph_ids(x, from), from)` is `x`.
+/// Requires: lifetimes lie within the steps of the schedule.
+/// Errors: those of `lowering::collapse`; `invalid_plan` for the lifetime of a tensor that does not exist or has no place
+/// of its own.
+/// Complexity: linear in the plan.
+template <class = void>
+[[nodiscard]] auto in_problem_ids(certified_plan planned, lowering const& from) -> result<certified_plan>
+{
+    if (from.identity()) {
+        return planned;
+    }
+    std::vector<std::size_t> step_of;
+    auto collapsed = from.collapse(planned.schedule, &step_of);
+    if (!collapsed) {
+        return std::move(collapsed).error();
+    }
+    auto& lifetimes = planned.placement.lifetimes;
+    for (std::size_t i = 0; i < lifetimes.size(); ++i) {
+        auto& l = lifetimes[i];
+        l.begin = step_of[l.begin];
+        l.end = step_of[l.end];
+        if (l.tensor != none) {
+            auto const t = l.tensor < 0 || l.tensor >= from.graph_tensor_count() ? none : from.tensor_of(l.tensor);
+            if (t == none || from.owner(t) != l.tensor) {
+                return fail(errc::invalid_plan,
+                            "strata::in_problem_ids: lifetime " + std::to_string(i) + " is of tensor " +
+                                std::to_string(l.tensor) + ", which has no buffer of its own in the plan");
+            }
+            l.tensor = t;
+        }
+    }
+    planned.schedule = *std::move(collapsed);
     return planned;
 }
 

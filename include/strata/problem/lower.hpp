@@ -8,7 +8,7 @@
 
 #include <strata/cost/concepts.hpp>
 #include <strata/graph/concepts.hpp>
-#include <strata/graph/read_graph.hpp>
+#include <strata/graph/to_spec.hpp>
 #include <strata/problem/aliased_spec.hpp>
 #include <strata/problem/lowering.hpp>
 #include <strata/result.hpp>
@@ -78,7 +78,7 @@ template <class G, class C>
                         "strata::lower: alignment is " + std::to_string(options.alignment) +
                             " bytes, must be at least 1");
         }
-        auto spec = read_graph(g, "strata::lower");
+        auto spec = to_spec(g, "strata::lower");
         if (!spec) {
             return std::move(spec).error();
         }

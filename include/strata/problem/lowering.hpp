@@ -42,6 +42,11 @@ public:
 
     [[nodiscard]] auto problem() const noexcept -> strata::problem const& { return problem_; }
 
+    [[nodiscard]] auto graph_op_count() const noexcept -> op_id { return static_cast<op_id>(group_of_.size()); }
+    [[nodiscard]] auto graph_tensor_count() const noexcept -> tensor_id
+    {
+        return static_cast<tensor_id>(tensor_of_.size());
+    }
     /// Graph ops that op `p` of the problem stands for, in the order they run.
     [[nodiscard]] auto members(op_id p) const noexcept -> std::span<op_id const> { return groups_[at(p)]; }
     /// The op of the problem that graph op `o` is part of.
@@ -64,9 +69,12 @@ public:
     /// temporaries are dropped, and a tensor freed between the ops of a group is freed after the group.
     /// Errors: `invalid_plan` naming the step if the ops of a group do not run one after the other, a free names a view,
     /// a tensor is freed that the running group still touches, or an id does not exist.
+    /// `step_of`, if given, becomes where each step of `s` has gone, and after the last the number of steps in all; a step
+    /// that was dropped has the place of the next one.
     /// Complexity: linear in `s`.
     template <class = void>
-    [[nodiscard]] auto collapse(schedule const& s) const -> result<schedule>;
+    [[nodiscard]] auto collapse(schedule const& s, std::vector<std::size_t>* step_of = nullptr) const
+        -> result<schedule>;
 
 private:
     explicit lowering(strata::problem p)
@@ -110,7 +118,7 @@ auto lowering::expand(schedule const& s) const -> schedule
 }
 
 template <class>
-auto lowering::collapse(schedule const& s) const -> result<schedule>
+auto lowering::collapse(schedule const& s, std::vector<std::size_t>* step_of) const -> result<schedule>
 {
     schedule r;
     op_id group = none;       // that has begun and not ended
@@ -119,8 +127,10 @@ auto lowering::collapse(schedule const& s) const -> result<schedule>
     auto const bad = [](std::size_t k, std::string what) {
         return fail(errc::invalid_plan, "strata::lowering: step " + std::to_string(k) + " " + std::move(what));
     };
+    std::vector<std::size_t> places;
     for (std::size_t k = 0; k < s.steps.size(); ++k) {
         auto const [what, id] = s.steps[k];
+        places.push_back(r.steps.size());
         auto const limit = what == action::run ? group_of_.size() : tensor_of_.size();
         if (id < 0 || at(id) >= limit) {
             return bad(k, "names an op or tensor that does not exist: " + std::to_string(id));
@@ -164,11 +174,16 @@ auto lowering::collapse(schedule const& s) const -> result<schedule>
                            " or one that runs together with it still uses");
         }
         after.push_back(free(tensor_of(id)));
+        places.back() += after.size(); // behind the run of the group
     }
     if (group != none) {
         return bad(s.steps.size(),
                    "is missing: op " + std::to_string(members(group)[position]) + " must run right after op " +
                        std::to_string(members(group)[position - 1]));
+    }
+    if (step_of != nullptr) {
+        places.push_back(r.steps.size());
+        *step_of = std::move(places);
     }
     return r;
 }

@@ -5,6 +5,7 @@
 
 #include <strata/solve/limits.hpp>
 #include <strata/solve/order_editor.hpp>
+#include <strata/solve/saving.hpp>
 #include <strata/units.hpp>
 
 #include <algorithm>
@@ -27,10 +28,11 @@ void fill(order_editor& e, bytes_t capacity, stop_watch const& stop)
         std::size_t slot;
     };
     std::vector<choice> choices;
+    saving_estimate saving_of(e);
     for (int round = 0; round < rounds && !stop.expired(); ++round) {
         choices.clear();
         for (auto r : e.replays()) {
-            auto const s = e.saving_of(r, capacity);
+            auto const s = saving_of(r, capacity);
             if (!s.possible) {
                 continue;
             }

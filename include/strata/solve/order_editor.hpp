@@ -96,16 +96,6 @@ public:
     /// Returns: the cost saved, or -1 with nothing changed if some slot would exceed `capacity` bytes.
     auto keep_instead(run_id r, bytes_t capacity) -> cost_t;
 
-    /// The cost `keep_instead(r)` would save, and what it needs.
-    struct saving {
-        cost_t cost = 0;       ///< of `r` and of the replays that serve only `r`
-        bytes_t bytes = 0;     ///< to be kept over the gap
-        std::size_t gap = 0;   ///< slots from the last use before to `r`
-        bytes_t hottest = 0;   ///< most live bytes inside the gap
-        bool possible = false; ///< all of it fits `capacity`, looking at one output at a time
-    };
-    [[nodiscard]] auto saving_of(run_id r, bytes_t capacity) const -> saving;
-
 private:
     struct run_record {
         op_id op = none;
@@ -146,7 +136,6 @@ private:
     slot_line line_;
     std::size_t run_count_ = 0;
     cost_t cost_ = 0;
-    mutable std::vector<std::int32_t> uses_lost_; // per life, scratch of saving_of
 };
 
 using order_editor = basic_order_editor<>;
@@ -469,52 +458,6 @@ auto basic_order_editor<Lazy>::keep_instead(run_id r, bytes_t capacity) -> cost_
     cost_t saved = 0;
     remove_if_dead(r, saved);
     return saved;
-}
-
-template <class Lazy>
-auto basic_order_editor<Lazy>::saving_of(run_id r, bytes_t capacity) const -> saving
-{
-    saving s;
-    s.possible = true;
-    for (auto l : outputs_of(r)) {
-        if (lives_[at(l)].uses.empty()) {
-            continue;
-        }
-        auto const t = lives_[at(l)].tensor;
-        auto const from = slot_of(end_of(life_before(t, slot_of(r))));
-        auto const inside = most_between(from, slot_of(r));
-        s.bytes += p_->size(t);
-        s.gap = std::max(s.gap, slot_of(r) - from);
-        s.hottest = std::max(s.hottest, inside);
-        s.possible = s.possible && inside + p_->size(t) <= capacity;
-    }
-    if (!s.possible) {
-        return s;
-    }
-    uses_lost_.resize(lives_.size(), 0);
-    std::vector<life_id> touched;
-    std::vector<run_id> gone = {r};
-    for (std::size_t i = 0; i < gone.size(); ++i) { // grows by replays whose outputs lose every use together with `r`
-        s.cost += p_->cost(op_of(gone[i]));
-        for (auto l : inputs_of(gone[i])) {
-            touched.push_back(l);
-            auto const maker = lives_[at(l)].start;
-            if (++uses_lost_[at(l)] < static_cast<std::int32_t>(lives_[at(l)].uses.size()) || !is_replay(maker)) {
-                continue;
-            }
-            auto const made = outputs_of(maker);
-            auto const lost = [&](life_id m) {
-                return uses_lost_[at(m)] == static_cast<std::int32_t>(lives_[at(m)].uses.size());
-            };
-            if (std::all_of(made.begin(), made.end(), lost)) {
-                gone.push_back(maker);
-            }
-        }
-    }
-    for (auto l : touched) {
-        uses_lost_[at(l)] = 0;
-    }
-    return s;
 }
 
 } // namespace strata

@@ -38,7 +38,10 @@ private:
 struct default_solver {
     [[nodiscard]] static constexpr auto name() noexcept -> std::string_view { return "default"; }
     template <class = void>
-    void solve(search& on) const { portfolio(cut{}, greedy{}).solve(on); }
+    void solve(search& on) const
+    {
+        portfolio(cut{}, greedy{}).solve(on);
+    }
 };
 
 } // namespace strata

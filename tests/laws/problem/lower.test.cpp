@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <strata/cost/table_cost.hpp>
 #include <strata/graph/builder.hpp>
+#include <strata/pipeline/plan_graph.hpp>
+#include <strata/place/place.hpp>
 #include <strata/problem/lower.hpp>
 #include <strata/schedule/schedule.hpp>
 
@@ -367,6 +369,13 @@ TEST_CASE("lower: on random graphs replays see what first runs saw, and no more 
         auto const back = l->collapse(wide);
         REQUIRE(back);
         REQUIRE(*back == s);
+        certified_plan x;
+        x.schedule = s;
+        x.placement = place(p, s).value();
+        auto const home = in_problem_ids(in_graph_ids(x, *l), *l);
+        REQUIRE(home);
+        REQUIRE(home->schedule == s);
+        REQUIRE(home->placement == x.placement);
     }
     CHECK(fused > 2000);
     CHECK(replays > 5000);

@@ -3,7 +3,7 @@
 #include <strata/cost/table_cost.hpp>
 #include <strata/graph/access.hpp>
 #include <strata/graph/concepts.hpp>
-#include <strata/graph/read_graph.hpp>
+#include <strata/graph/to_spec.hpp>
 #include <strata/problem/lower.hpp>
 
 #include <cstddef>
@@ -154,7 +154,7 @@ TEST_CASE("access: a graph of type-erased operators that cannot be copied is low
     CHECK(l->problem().base_cost() == 1001);
 }
 
-TEST_CASE("read_graph: numbers of a user's graph that do not fit are named")
+TEST_CASE("to_spec: numbers of a user's graph that do not fit are named")
 {
     auto t = small_tape();
     t.values[1].size = std::numeric_limits<std::size_t>::max();
@@ -171,7 +171,7 @@ TEST_CASE("read_graph: numbers of a user's graph that do not fit are named")
     CHECK(id.error().message.find("op 1 (drop) names tensor -2") != std::string::npos);
 }
 
-TEST_CASE("read_graph: floating point is rounded, and what is no number is told apart")
+TEST_CASE("to_spec: floating point is rounded, and what is no number is told apart")
 {
     using detail::to_int64;
     CHECK(to_int64(2.5) == 3);

@@ -2,6 +2,7 @@
 #include <strata/schedule/profile.hpp>
 #include <strata/schedule/validate.hpp>
 #include <strata/solve/order_editor.hpp>
+#include <strata/solve/saving.hpp>
 #include <strata/solve/search.hpp>
 
 #include <algorithm>
@@ -154,7 +155,7 @@ void keep_some(order_editor& e, dice& d)
     }();
     auto const seen = picture(e);
     auto const cost = e.cost();
-    auto const predicted = e.saving_of(r, capacity);
+    auto const predicted = saving_estimate(e)(r, capacity);
     auto const saved = e.keep_instead(r, capacity);
     if (saved < 0) {
         REQUIRE(saved == -1);
@@ -231,11 +232,11 @@ TEST_CASE("order_editor: dropping a tensor over a gap frees it there, and keepin
     CHECK(e.cost() == 9);
     CHECK(e.peak() == 4);
     auto const replay = e.replays().at(0);
-    auto const s = e.saving_of(replay, 4);
+    auto const s = saving_estimate(e)(replay, 4);
     CHECK_FALSE(s.possible);
     CHECK(e.keep_instead(replay, 4) == -1);
-    CHECK(e.saving_of(replay, 5).possible);
-    CHECK(e.saving_of(replay, 5).bytes == 1);
+    CHECK(saving_estimate(e)(replay, 5).possible);
+    CHECK(saving_estimate(e)(replay, 5).bytes == 1);
     CHECK(e.keep_instead(replay, 5) == 1);
     CHECK(e.order() == index_order(p));
     CHECK(e.peak() == 5);
@@ -259,8 +260,8 @@ TEST_CASE("order_editor: keeping a tensor takes with it the replays that served 
     e.replay_before(e.at_life(e.lives_of(2)[0]).uses[0], std::vector<op_id>{0, 1, 2});
     REQUIRE(e.order() == run_order{0, 1, 2, 3, 0, 1, 2, 4});
     CHECK(e.cost() == 31 + 7);
-    CHECK(e.saving_of(e.replays().back(), max_bytes).cost == 7);
-    CHECK(e.saving_of(e.replays().front(), max_bytes).cost == 1); // a is kept for b's replay, which stays
+    CHECK(saving_estimate(e)(e.replays().back(), max_bytes).cost == 7);
+    CHECK(saving_estimate(e)(e.replays().front(), max_bytes).cost == 1); // a is kept for b's replay, which stays
     CHECK(e.keep_instead(e.replays().back(), max_bytes) == 7);
     CHECK(e.order() == index_order(p));
     check_editor(e);

@@ -104,7 +104,7 @@ template <class G>
 /// Complexity: one call per op, tensor and question.
 template <class G>
     requires task_graph<G>
-[[nodiscard]] auto read_graph(G const& g, std::string const& who) -> result<aliased_spec>
+[[nodiscard]] auto to_spec(G const& g, std::string const& who) -> result<aliased_spec>
 {
     auto const ops = detail::to_int64(access::op_count(g)).value_or(-1);
     auto const tensors = detail::to_int64(access::tensor_count(g)).value_or(-1);
