@@ -41,9 +41,10 @@ constexpr auto entry(std::string_view what) -> solver_entry
 }
 
 constexpr std::array all{
-    entry<strata::default_solver>("cut, then greedy; what is used unless told otherwise"),
+    entry<strata::default_solver>("cut, then greedy, then exhaustive; what is used unless told otherwise"),
     entry<strata::cut>("minimum cuts at the tightest moments, then repair and fill"),
     entry<strata::greedy>("drops from keep-all until it fits"),
+    entry<strata::exhaustive>("every order that could matter, of small graphs only"),
     entry<strata::sqrt_checkpoint>("keeps every k-th cut of the forward pass (Chen)"),
     entry<strata::recompute_all>("keeps nothing that can be made again"),
     entry<strata::keep_all>("recomputes nothing"),

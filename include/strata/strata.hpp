@@ -61,6 +61,7 @@
 #include <strata/schedule/verdict.hpp>
 #include <strata/solve/concepts.hpp>
 #include <strata/solve/cut.hpp>
+#include <strata/solve/exhaustive.hpp>
 #include <strata/solve/fill.hpp>
 #include <strata/solve/greedy.hpp>
 #include <strata/solve/just_in_time.hpp>

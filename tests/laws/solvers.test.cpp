@@ -49,6 +49,7 @@ TEMPLATE_TEST_CASE("every solver obeys the laws of solvers",
                    sqrt_checkpoint,
                    cut,
                    greedy,
+                   exhaustive,
                    several,
                    default_solver)
 {

@@ -115,13 +115,15 @@ public:
     }
 
     /// The best order under `bytes` that `s` finds, with `known` (if any) as its first seed; not yet judged or placed.
+    /// `proven`, if given, becomes what is known of every plan under `bytes`.
     template <solver S>
     [[nodiscard]] auto best_order(bytes_t bytes,
                                   analysis const& a,
                                   limits const& lim,
                                   stop_watch const& stop,
                                   S const& s,
-                                  candidate const* known) const -> result<candidate>
+                                  candidate const* known,
+                                  cost_bound* proven = nullptr) const -> result<candidate>
     {
         search on(*p_, bytes, a.points, a.bound, lim, stop);
         on.propose({.make = [this] { return keep_all_; }, .as_is = true, .name = "keep_all"});
@@ -129,11 +131,17 @@ public:
             on.propose({.make = [known] { return known->order; }, .name = known->name});
         }
         s.solve(on);
+        if (proven != nullptr) {
+            *proven = on.bound();
+        }
         if (on.best()) {
             return *on.best();
         }
         if (stop.expired()) {
             return fail(stop.why(), "strata::plan: stopped before any plan that fits was found; allow more time");
+        }
+        if (on.bound().cost == max_cost) {
+            return infeasible(bytes, {bytes + 1, least_.pinned_by}, on.lowest_peak(), "every order was tried");
         }
         return infeasible(bytes, least_, on.lowest_peak());
     }
@@ -181,7 +189,9 @@ private:
         return lowest;
     }
 
-    [[nodiscard]] auto infeasible(bytes_t bytes, byte_limit const& least, bytes_t lowest_peak) const -> error
+    /// `why`: what proves `least`, if it is not the need of one op.
+    [[nodiscard]] auto
+    infeasible(bytes_t bytes, byte_limit const& least, bytes_t lowest_peak, std::string const& why = {}) const -> error
     {
         feasibility f;
         f.lower_limit = std::max(least.bytes, least_.bytes);
@@ -193,9 +203,10 @@ private:
         auto const proven = bytes < f.lower_limit;
         auto e = fail(errc::infeasible,
                       "strata::plan: " + std::string(proven ? "no plan fits " : "no plan was found that fits ") +
-                          std::to_string(bytes) + " bytes: " + op + " alone needs " + std::to_string(f.lower_limit) +
-                          " bytes, resident tensors (" + std::to_string(p_->resident_bytes()) +
-                          ") included; a plan of " + std::to_string(*f.known_feasible) + " bytes is known");
+                          std::to_string(bytes) + " bytes: " +
+                          (why.empty() ? op + " alone needs " + std::to_string(f.lower_limit) + " bytes" : why) +
+                          ", resident tensors (" + std::to_string(p_->resident_bytes()) + ") included; a plan of " +
+                          std::to_string(*f.known_feasible) + " bytes is known");
         e.limit = std::move(f);
         return e;
     }
@@ -260,11 +271,12 @@ template <solver S>
     if (!studied) {
         return studied.error();
     }
-    auto best = with.best_order(bytes, *studied, lim, stop, s, known);
+    auto proven = studied->bound;
+    auto best = with.best_order(bytes, *studied, lim, stop, s, known, &proven);
     if (!best) {
         return std::move(best).error();
     }
-    auto const bound = with.tighten(bytes, *best, studied->bound, stop);
+    auto const bound = with.tighten(bytes, *best, proven, stop);
     auto placed_in = max_bytes; // fewest bytes that some plan took in one piece
     for (int i = 0; i < attempts; ++i) {
         certified_plan made;

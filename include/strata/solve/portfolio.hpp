@@ -5,6 +5,7 @@
 
 #include <strata/solve/concepts.hpp>
 #include <strata/solve/cut.hpp>
+#include <strata/solve/exhaustive.hpp>
 #include <strata/solve/greedy.hpp>
 
 #include <string_view>
@@ -34,13 +35,13 @@ private:
     std::tuple<S...> members_;
 };
 
-/// What `plan` uses unless told otherwise.
+/// What `plan` uses unless told otherwise: cuts, then greedy, and for small problems what is left to prove.
 struct default_solver {
     [[nodiscard]] static constexpr auto name() noexcept -> std::string_view { return "default"; }
     template <class = void>
     void solve(search& on) const
     {
-        portfolio(cut{}, greedy{}).solve(on);
+        portfolio(cut{}, greedy{}, exhaustive{}).solve(on);
     }
 };
 

@@ -100,6 +100,12 @@ public:
     /// True when there is nothing left to gain, or no time left.
     [[nodiscard]] auto done() const noexcept -> bool { return good_enough() || stop_.expired(); }
 
+    /// What is proven of every plan under the budget. Its cost is `max_cost` when none fits.
+    [[nodiscard]] auto bound() const noexcept -> cost_bound const& { return bound_; }
+
+    /// A solver's proof that no plan under the budget costs less than `cost`; `max_cost`: that none fits.
+    void prove(cost_t cost) noexcept { bound_.cost = std::max(bound_.cost, cost); }
+
     /// Works on all `seeds`, unless `done` comes true between rounds.
     /// Throws: what the first of them that throws has thrown, also from another thread.
     void propose(std::span<proposal const> seeds)
