@@ -141,7 +141,7 @@ public:
             return fail(stop.why(), "strata::plan: stopped before any plan that fits was found; allow more time");
         }
         if (on.bound().cost == max_cost) {
-            return infeasible(bytes, {bytes + 1, least_.pinned_by}, on.lowest_peak(), "every order was tried");
+            return infeasible(bytes, {bytes + 1, least_.pinned_by}, on.lowest_peak(), "every order was tried; ");
         }
         return infeasible(bytes, least_, on.lowest_peak());
     }
@@ -189,9 +189,9 @@ private:
         return lowest;
     }
 
-    /// `why`: what proves `least`, if it is not the need of one op.
+    /// `how`: how `least` was proven, if not by the need of one op.
     [[nodiscard]] auto
-    infeasible(bytes_t bytes, byte_limit const& least, bytes_t lowest_peak, std::string const& why = {}) const -> error
+    infeasible(bytes_t bytes, byte_limit const& least, bytes_t lowest_peak, std::string const& how = {}) const -> error
     {
         feasibility f;
         f.lower_limit = std::max(least.bytes, least_.bytes);
@@ -203,9 +203,9 @@ private:
         auto const proven = bytes < f.lower_limit;
         auto e = fail(errc::infeasible,
                       "strata::plan: " + std::string(proven ? "no plan fits " : "no plan was found that fits ") +
-                          std::to_string(bytes) + " bytes: " +
-                          (why.empty() ? op + " alone needs " + std::to_string(f.lower_limit) + " bytes" : why) +
-                          ", resident tensors (" + std::to_string(p_->resident_bytes()) + ") included; a plan of " +
+                          std::to_string(bytes) + " bytes: " + how + op + " alone needs " +
+                          std::to_string(how.empty() ? f.lower_limit : least_.bytes) + " bytes, resident tensors (" +
+                          std::to_string(p_->resident_bytes()) + ") included; a plan of " +
                           std::to_string(*f.known_feasible) + " bytes is known");
         e.limit = std::move(f);
         return e;

@@ -13,10 +13,9 @@
 
 namespace strata {
 
-/// Runs the ops in first-run order. Up to the first run of `at` nothing is dropped; there, only its inputs and the tensors
-/// for which `kept` holds stay; from then on a missing input is made again, recursively, right before its first reader, and stays.
+/// Runs the ops in first-run order. Up to the first run of `at` nothing is dropped; there, only tensors for which `kept`
+/// holds stay; from then on a missing input is made again, recursively, right before its first reader, and stays.
 /// Tensors that cannot be made again stay whatever `kept` says.
-/// Requires: `at` is an op of `p`.
 /// Complexity: O(runs × reads).
 template <class Kept>
 [[nodiscard]] auto just_in_time(problem const& p, op_id at, Kept const& kept) -> run_order
@@ -26,9 +25,6 @@ template <class Kept>
     for (tensor_id t = 0; t < p.tensor_count(); ++t) {
         auto const makers = p.producers(t);
         gone[index(t)] = makers.size() == 1 && makers.front() < at && p.replayable(makers.front()) && !kept(t) ? 1 : 0;
-    }
-    for (auto t : p.inputs(at)) {
-        gone[index(t)] = 0; // read at once: to drop it there would only have it made again
     }
     run_order order;
     order.reserve(index(p.op_count()) * 3 / 2);
