@@ -40,7 +40,6 @@
 #include <strata/place/first_fit.hpp>
 #include <strata/place/improve.hpp>
 #include <strata/place/lifetimes.hpp>
-#include <strata/place/mix.hpp>
 #include <strata/place/occupancy.hpp>
 #include <strata/place/packing_instance.hpp>
 #include <strata/place/place.hpp>
@@ -66,12 +65,15 @@
 #include <strata/solve/greedy.hpp>
 #include <strata/solve/just_in_time.hpp>
 #include <strata/solve/keep_all.hpp>
+#include <strata/solve/life_table.hpp>
 #include <strata/solve/limits.hpp>
 #include <strata/solve/order_editor.hpp>
+#include <strata/solve/polish.hpp>
 #include <strata/solve/portfolio.hpp>
 #include <strata/solve/range_max.hpp>
 #include <strata/solve/recompute_all.hpp>
 #include <strata/solve/repair.hpp>
+#include <strata/solve/run_table.hpp>
 #include <strata/solve/saving.hpp>
 #include <strata/solve/search.hpp>
 #include <strata/solve/slot_line.hpp>

@@ -35,7 +35,8 @@ template <class = void>
 ///
 /// Monotone: a larger budget never has a costlier plan, because the plan of each budget is also a seed for the next one
 /// up, where `fill` uses the added room; what is found there serves again, where nothing better is found, or nothing in
-/// time. `lim.budget` is ignored; the deadline holds for all budgets together.
+/// time. `lim.budget` is ignored; the deadline holds for all budgets together, each may use its
+/// share of what is left.
 /// Errors: as `plan`, when no budget has a plan.
 /// Complexity: `plan` for each budget.
 template <class S = default_solver>
@@ -65,7 +66,8 @@ template <class S = default_solver>
     quiet.on_progress = nullptr;
     for (std::size_t i = 0; i < budgets.size(); ++i) {
         auto const begin = std::chrono::steady_clock::now();
-        auto made = detail::plan_within(with, budgets[i], quiet, stop, s, plans.empty() ? nullptr : &known);
+        auto const slice = stop.part(1 / static_cast<double>(budgets.size() - i));
+        auto made = detail::plan_within(with, budgets[i], quiet, slice, s, plans.empty() ? nullptr : &known);
         if (!plans.empty() && (!made || made->certificate.cost > plans.back().certificate.cost)) {
             // It may fit in sum and not in one piece; the smaller budget's plan has its place already.
             auto again = plans.back();

@@ -21,7 +21,7 @@
 /// several rules and growing node limits, and lets buffers go first that failed often.
 #pragma once
 
-#include <strata/place/mix.hpp>
+#include <strata/detail/mix.hpp>
 #include <strata/place/packing_instance.hpp>
 #include <strata/place/placement.hpp>
 #include <strata/solve/limits.hpp>

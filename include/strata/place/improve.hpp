@@ -9,7 +9,7 @@
 #include <strata/place/capacity_search.hpp>
 #include <strata/place/first_fit.hpp>
 #include <strata/place/lifetimes.hpp>
-#include <strata/place/mix.hpp>
+#include <strata/detail/mix.hpp>
 #include <strata/place/occupancy.hpp>
 #include <strata/place/placement.hpp>
 #include <strata/solve/limits.hpp>

@@ -3,6 +3,7 @@
 /// @brief Use the room that is left: take replays out, most saving per occupied byte first.
 #pragma once
 
+#include <strata/detail/mix.hpp>
 #include <strata/solve/limits.hpp>
 #include <strata/solve/order_editor.hpp>
 #include <strata/solve/saving.hpp>
@@ -11,15 +12,25 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <vector>
 
 namespace strata {
 
+/// What `fill` considers, and how greedily.
+struct fill_options {
+    std::size_t from = 0, to = static_cast<std::size_t>(-1); ///< slots of the replays considered
+    double noise = 0; ///< how much chance weighs beside the density; 0 not at all
+    std::uint64_t seed = 1;
+    std::span<order_editor::run_id const> spared = {}; ///< replays that stay
+};
+
 /// Keeps tensors instead of making them again wherever `capacity` bytes (without resident ones) allow.
 /// Never raises the cost; the peak stays at most `max(capacity, peak before)`.
-/// Complexity: O(r log n) per round for r replays.
+/// Complexity: O(r log n) per round for r replays, plus the slots considered if they are not all.
 template <class = void>
-void fill(order_editor& e, bytes_t capacity, stop_watch const& stop)
+void fill(order_editor& e, bytes_t capacity, stop_watch const& stop, fill_options const& how = {})
 {
     constexpr int rounds = 3;
     struct choice {
@@ -31,16 +42,17 @@ void fill(order_editor& e, bytes_t capacity, stop_watch const& stop)
     saving_estimate saving_of(e);
     for (int round = 0; round < rounds && !stop.expired(); ++round) {
         choices.clear();
-        for (auto r : e.replays()) {
+        for (auto r : how.from == 0 && how.to >= e.slots() ? e.replays() : e.replays(how.from, how.to)) {
             auto const s = saving_of(r, capacity);
-            if (!s.possible) {
+            if (!s.possible || std::find(how.spared.begin(), how.spared.end(), r) != how.spared.end()) {
                 continue;
             }
             // Bytes held long, or where memory is nearly full, leave less for others.
             auto const full = static_cast<double>(s.hottest) / static_cast<double>(std::max<bytes_t>(capacity, 1));
             auto const length = 0.05 + static_cast<double>(s.gap) / static_cast<double>(e.slots());
             auto const price = 1 + static_cast<double>(s.bytes) * length * std::exp(3 * (full - 1));
-            choices.push_back({static_cast<double>(s.cost) / price, r, e.slot_of(r)});
+            auto const luck = how.noise == 0 ? 1 : std::exp(how.noise * detail::chance(how.seed + e.slot_of(r)));
+            choices.push_back({luck * static_cast<double>(s.cost) / price, r, e.slot_of(r)});
         }
         std::sort(choices.begin(), choices.end(), [](choice const& a, choice const& b) {
             return a.density != b.density ? a.density > b.density : a.slot < b.slot;

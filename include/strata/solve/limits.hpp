@@ -59,6 +59,19 @@ public:
         return cancel_.stop_requested() ? errc::cancelled : errc::deadline;
     }
 
+    /// True when time can run out.
+    [[nodiscard]] auto timed() const noexcept -> bool { return end_ != clock::time_point::max(); }
+
+    /// One that expires when `share` (0 to 1) of the time left has passed; the same one when time cannot run out.
+    [[nodiscard]] auto part(double share) const noexcept -> stop_watch
+    {
+        auto r = *this;
+        if (auto const now = clock::now(); timed() && now < end_) {
+            r.end_ = now + std::chrono::duration_cast<clock::duration>((end_ - now) * share);
+        }
+        return r;
+    }
+
 private:
     using clock = std::chrono::steady_clock;
     std::stop_token cancel_;

@@ -12,6 +12,8 @@
 
 #include <strata/problem/problem.hpp>
 #include <strata/schedule/schedule.hpp>
+#include <strata/solve/life_table.hpp>
+#include <strata/solve/run_table.hpp>
 #include <strata/solve/slot_line.hpp>
 #include <strata/units.hpp>
 
@@ -31,13 +33,6 @@ public:
     using run_id = slot_line::run_id;
     using life_id = std::int32_t;
 
-    /// One production of a tensor and the runs that use it until the next one.
-    struct life {
-        tensor_id tensor = none;
-        run_id start = none;
-        std::vector<run_id> uses; // in order; later producers of a gradient count as uses
-    };
-
     /// Requires: `order` runs every op, inputs before readers, first runs in index order. `p` outlives the editor.
     basic_order_editor(problem const& p, std::span<op_id const> order);
 
@@ -55,7 +50,7 @@ public:
     /// The first run at which the peak is reached: slots between two runs never hold more than the run before them.
     [[nodiscard]] auto hottest() const noexcept -> run_id { return line_.run_at(line_.memory().argmax()); }
 
-    [[nodiscard]] auto op_of(run_id r) const noexcept -> op_id { return runs_[at(r)].op; }
+    [[nodiscard]] auto op_of(run_id r) const noexcept -> op_id { return runs_.op_of(r); }
     [[nodiscard]] auto slot_of(run_id r) const noexcept -> std::size_t { return line_.slot(r); }
     [[nodiscard]] auto slots() const noexcept -> std::size_t { return line_.slots(); }
     /// Live bytes at a slot; between two runs, the bytes live from one to the other.
@@ -75,64 +70,80 @@ public:
     [[nodiscard]] auto is_at(run_id r, std::size_t slot) const noexcept -> bool { return line_.run_at(slot) == r; }
     /// All runs that are replays, in order.
     [[nodiscard]] auto replays() const -> std::vector<run_id>;
+    /// Those on the slots [from, to], in order. Complexity: O(to - from).
+    [[nodiscard]] auto replays(std::size_t from, std::size_t to) const -> std::vector<run_id>;
 
-    [[nodiscard]] auto lives_of(tensor_id t) const noexcept -> std::span<life_id const> { return lives_of_[at(t)]; }
-    [[nodiscard]] auto at_life(life_id l) const noexcept -> life const& { return lives_[at(l)]; }
-    [[nodiscard]] auto end_of(life_id l) const noexcept -> run_id
-    {
-        auto const& x = lives_[at(l)];
-        return x.uses.empty() ? x.start : x.uses.back();
-    }
+    [[nodiscard]] auto lives_of(tensor_id t) const noexcept -> std::span<life_id const> { return lives_.of(t); }
+    [[nodiscard]] auto at_life(life_id l) const noexcept -> life const& { return lives_[l]; }
+    [[nodiscard]] auto end_of(life_id l) const noexcept -> run_id { return lives_.end_of(l); }
     /// The last life of `t` that starts before `slot`; `none` if there is none.
     [[nodiscard]] auto life_before(tensor_id t, std::size_t slot) const noexcept -> life_id;
-    [[nodiscard]] auto inputs_of(run_id r) const noexcept -> std::span<life_id const>;
-    [[nodiscard]] auto outputs_of(run_id r) const noexcept -> std::span<life_id const>;
+    [[nodiscard]] auto inputs_of(run_id r) const noexcept -> std::span<life_id const> { return runs_.inputs(r); }
+    [[nodiscard]] auto outputs_of(run_id r) const noexcept -> std::span<life_id const> { return runs_.outputs(r); }
 
     /// Runs `ops` in this order right before run `before`; later uses of their outputs turn to the new productions.
     /// Requires: ops are replayable; with the lives before `before`, extended as needed, every input is there.
     void replay_before(run_id before, std::span<op_id const> ops);
+
+    /// From here on edits are remembered, until `undo` takes them back or `record` is called again.
+    void record() noexcept
+    {
+        recording_ = true;
+        forget();
+    }
+    /// The first and the last slot at which a run was put in or taken out since `record`; first > last if none was.
+    [[nodiscard]] auto touched() const noexcept -> std::pair<std::size_t, std::size_t>
+    {
+        return {first_touched_, last_touched_};
+    }
+    /// Takes back every edit since `record`, the last first; edits are still remembered then.
+    /// Complexity: that of the edits.
+    void undo();
 
     /// Takes the replay `r` out: uses of its outputs turn to the life before. Replays that served only `r` go too.
     /// Returns: the cost saved, or -1 with nothing changed if some slot would exceed `capacity` bytes.
     auto keep_instead(run_id r, bytes_t capacity) -> cost_t;
 
 private:
-    struct run_record {
+    struct change {
+        run_id run = none;
         op_id op = none;
-        std::size_t first_life = 0; // inputs, then outputs, in run_lives_
+        run_id next = none; // the run before which it stood, if it was taken out; none if it was put in
     };
 
     static auto at(std::int32_t i) noexcept -> std::size_t { return static_cast<std::size_t>(i); }
-    [[nodiscard]] auto input_tensors(run_id r) const noexcept -> std::span<tensor_id const>
-    {
-        return op_of(r) == none ? std::span<tensor_id const>(end_inputs_) : p_->inputs(op_of(r));
-    }
-    [[nodiscard]] auto output_tensors(run_id r) const noexcept -> std::span<tensor_id const>
-    {
-        return op_of(r) == none ? std::span<tensor_id const>{} : p_->outputs(op_of(r));
-    }
-    [[nodiscard]] auto workspace_of(run_id r) const noexcept -> bytes_t
-    {
-        return op_of(r) == none ? 0 : p_->workspace(op_of(r));
-    }
-
     auto new_run(op_id o) -> run_id;
-    auto new_life(tensor_id t, run_id start) -> life_id;
-    void drop_life(life_id l);
     [[nodiscard]] auto bytes_after(run_id r) const -> bytes_t;
     void add_use(life_id l, run_id r);
     void remove_use(life_id l, run_id r);
+    void forget() noexcept
+    {
+        journal_.clear();
+        first_touched_ = static_cast<std::size_t>(-1);
+        last_touched_ = 0;
+    }
+    void note(run_id r, run_id next)
+    {
+        if (recording_) {
+            journal_.push_back({r, op_of(r), next});
+            first_touched_ = std::min(first_touched_, slot_of(r));
+            last_touched_ = std::max(last_touched_, slot_of(r));
+        }
+    }
+    void connect(run_id r);
     void produce(run_id r, std::size_t output);
+    void put_in(run_id before, std::vector<run_id> const& added);
+    void take_out(run_id r);
+    void hand_over(life_id fresh, life_id old, run_id r);
     void remove_if_dead(run_id r, cost_t& saved);
 
     problem const* p_;
-    std::vector<tensor_id> end_inputs_; // the targets, read by a last run of no op
-    std::vector<run_record> runs_;
-    std::vector<life> lives_;
-    std::vector<life_id> run_lives_;
-    std::vector<std::vector<life_id>> lives_of_;
-    std::vector<run_id> first_run_, free_runs_;
-    std::vector<life_id> free_lives_;
+    run_table runs_;
+    life_table lives_;
+    std::vector<run_id> first_run_;
+    std::vector<change> journal_;
+    std::size_t first_touched_ = 0, last_touched_ = 0;
+    bool recording_ = false;
     slot_line line_;
     std::size_t run_count_ = 0;
     cost_t cost_ = 0;
@@ -143,14 +154,10 @@ using order_editor = basic_order_editor<>;
 template <class Lazy>
 basic_order_editor<Lazy>::basic_order_editor(problem const& p, std::span<op_id const> order)
     : p_(&p)
-    , lives_of_(at(p.tensor_count()))
+    , runs_(p)
+    , lives_(p.tensor_count())
     , first_run_(at(p.op_count()), none)
 {
-    for (tensor_id t = 0; t < p.tensor_count(); ++t) {
-        if (p.is_target(t)) {
-            end_inputs_.push_back(t);
-        }
-    }
     auto const total = order.size() + 1;
     std::vector<life_id> current(at(p.tensor_count()), none);
     std::vector<run_id> all;
@@ -160,34 +167,34 @@ basic_order_editor<Lazy>::basic_order_editor(problem const& p, std::span<op_id c
         if (op_of(r) != none && first_run_[at(op_of(r))] == none) {
             first_run_[at(op_of(r))] = r;
         }
-        auto at_life = runs_[at(r)].first_life;
-        for (auto t : input_tensors(r)) {
-            lives_[at(current[at(t)])].uses.push_back(r);
-            run_lives_[at_life++] = current[at(t)];
+        auto link = runs_.inputs(r).begin();
+        for (auto t : runs_.input_tensors(r)) {
+            lives_[current[at(t)]].uses.push_back(r);
+            *link++ = current[at(t)];
         }
-        for (auto t : output_tensors(r)) {
+        link = runs_.outputs(r).begin();
+        for (auto t : runs_.output_tensors(r)) {
             auto& c = current[at(t)];
             if (c != none && p.accumulated(t)) {
-                lives_[at(c)].uses.push_back(r);
+                lives_[c].uses.push_back(r);
             } else {
-                c = new_life(t, r);
-                lives_of_[at(t)].push_back(c);
+                c = lives_.add(t, r);
             }
-            run_lives_[at_life++] = c;
+            *link++ = c;
         }
     }
     line_.reset(all);
     std::vector<bytes_t> bytes(line_.slots() + 1, 0);
     for (life_id l = 0; l < static_cast<life_id>(lives_.size()); ++l) {
-        auto const size = p.size(lives_[at(l)].tensor);
-        bytes[slot_of(lives_[at(l)].start)] += size;
+        auto const size = p.size(lives_[l].tensor);
+        bytes[slot_of(lives_[l].start)] += size;
         bytes[slot_of(end_of(l)) + 1] -= size;
     }
     for (std::size_t s = 1; s < line_.slots(); ++s) {
         bytes[s] += bytes[s - 1];
     }
     for (auto r : all) {
-        bytes[slot_of(r)] += workspace_of(r);
+        bytes[slot_of(r)] += runs_.workspace(r);
     }
     bytes.pop_back();
     line_.assign(bytes);
@@ -196,42 +203,10 @@ basic_order_editor<Lazy>::basic_order_editor(problem const& p, std::span<op_id c
 template <class Lazy>
 auto basic_order_editor<Lazy>::new_run(op_id o) -> run_id
 {
-    run_id r = static_cast<run_id>(runs_.size());
-    if (free_runs_.empty()) {
-        runs_.emplace_back();
-    } else {
-        r = free_runs_.back();
-        free_runs_.pop_back();
-    }
-    runs_[at(r)] = {o, run_lives_.size()};
-    run_lives_.resize(run_lives_.size() + input_tensors(r).size() + output_tensors(r).size(), none);
+    auto const r = runs_.add(o);
     ++run_count_;
     cost_ += o == none ? 0 : p_->cost(o);
     return r;
-}
-
-template <class Lazy>
-auto basic_order_editor<Lazy>::new_life(tensor_id t, run_id start) -> life_id
-{
-    life_id l = static_cast<life_id>(lives_.size());
-    if (free_lives_.empty()) {
-        lives_.emplace_back();
-    } else {
-        l = free_lives_.back();
-        free_lives_.pop_back();
-    }
-    lives_[at(l)].tensor = t;
-    lives_[at(l)].start = start;
-    lives_[at(l)].uses.clear();
-    return l;
-}
-
-template <class Lazy>
-void basic_order_editor<Lazy>::drop_life(life_id l)
-{
-    auto& all = lives_of_[at(lives_[at(l)].tensor)];
-    all.erase(std::find(all.begin(), all.end(), l));
-    free_lives_.push_back(l);
 }
 
 template <class Lazy>
@@ -258,11 +233,23 @@ auto basic_order_editor<Lazy>::replays() const -> std::vector<run_id>
 }
 
 template <class Lazy>
+auto basic_order_editor<Lazy>::replays(std::size_t from, std::size_t to) const -> std::vector<run_id>
+{
+    std::vector<run_id> all;
+    for (auto s = from; s <= std::min(to, slots() - 1); ++s) {
+        if (auto const r = run_at(s); r != none && is_replay(r)) {
+            all.push_back(r);
+        }
+    }
+    return all;
+}
+
+template <class Lazy>
 auto basic_order_editor<Lazy>::life_before(tensor_id t, std::size_t slot) const noexcept -> life_id
 {
     life_id found = none;
-    for (auto l : lives_of_[at(t)]) {
-        if (slot_of(lives_[at(l)].start) >= slot) {
+    for (auto l : lives_.of(t)) {
+        if (slot_of(lives_[l].start) >= slot) {
             break;
         }
         found = l;
@@ -271,28 +258,16 @@ auto basic_order_editor<Lazy>::life_before(tensor_id t, std::size_t slot) const 
 }
 
 template <class Lazy>
-auto basic_order_editor<Lazy>::inputs_of(run_id r) const noexcept -> std::span<life_id const>
-{
-    return {run_lives_.data() + runs_[at(r)].first_life, input_tensors(r).size()};
-}
-
-template <class Lazy>
-auto basic_order_editor<Lazy>::outputs_of(run_id r) const noexcept -> std::span<life_id const>
-{
-    return {run_lives_.data() + runs_[at(r)].first_life + input_tensors(r).size(), output_tensors(r).size()};
-}
-
-template <class Lazy>
 auto basic_order_editor<Lazy>::bytes_after(run_id r) const -> bytes_t
 {
     if (r == none) {
         return 0;
     }
-    auto bytes = bytes_at(slot_of(r)) - workspace_of(r);
+    auto bytes = bytes_at(slot_of(r)) - runs_.workspace(r);
     for (auto const lives : {inputs_of(r), outputs_of(r)}) {
         for (auto l : lives) {
             if (l != none && end_of(l) == r) {
-                bytes -= p_->size(lives_[at(l)].tensor);
+                bytes -= p_->size(lives_[l].tensor);
             }
         }
     }
@@ -302,7 +277,7 @@ auto basic_order_editor<Lazy>::bytes_after(run_id r) const -> bytes_t
 template <class Lazy>
 void basic_order_editor<Lazy>::add_use(life_id l, run_id r)
 {
-    auto& x = lives_[at(l)];
+    auto& x = lives_[l];
     auto const end = slot_of(end_of(l));
     auto const here = slot_of(r);
     if (here > end) {
@@ -317,7 +292,7 @@ void basic_order_editor<Lazy>::add_use(life_id l, run_id r)
 template <class Lazy>
 void basic_order_editor<Lazy>::remove_use(life_id l, run_id r)
 {
-    auto& x = lives_[at(l)];
+    auto& x = lives_[l];
     auto const old_end = slot_of(end_of(l));
     x.uses.erase(std::find(x.uses.begin(), x.uses.end(), r));
     auto const new_end = slot_of(end_of(l));
@@ -327,29 +302,45 @@ void basic_order_editor<Lazy>::remove_use(life_id l, run_id r)
 template <class Lazy>
 void basic_order_editor<Lazy>::produce(run_id r, std::size_t output)
 {
-    auto const t = output_tensors(r)[output];
+    auto const t = runs_.output_tensors(r)[output];
     auto const size = p_->size(t);
     auto const old = life_before(t, slot_of(r));
-    auto const fresh = new_life(t, r);
-    run_lives_[runs_[at(r)].first_life + input_tensors(r).size() + output] = fresh;
-    auto& all = lives_of_[at(t)];
-    all.insert(std::find(all.begin(), all.end(), old) + 1, fresh);
-    auto& from = lives_[at(old)].uses;
+    auto const fresh = lives_.add(t, r, old);
+    runs_.outputs(r)[output] = fresh;
+    auto& from = lives_[old].uses;
     auto const split =
         std::lower_bound(from.begin(), from.end(), slot_of(r), [&](run_id a, std::size_t s) { return slot_of(a) < s; });
     auto const old_end = slot_of(end_of(old));
-    lives_[at(fresh)].uses.assign(split, from.end());
+    lives_[fresh].uses.assign(split, from.end());
     from.erase(split, from.end());
     line_.add(slot_of(end_of(old)) + 1, old_end, -size);
     line_.add(slot_of(r), slot_of(end_of(fresh)), size);
-    for (auto u : lives_[at(fresh)].uses) {
-        auto const begin = run_lives_.begin() + static_cast<std::ptrdiff_t>(runs_[at(u)].first_life);
-        std::replace(begin, begin + static_cast<std::ptrdiff_t>(input_tensors(u).size()), old, fresh);
+    for (auto u : lives_[fresh].uses) {
+        auto const links = runs_.inputs(u);
+        std::replace(links.begin(), links.end(), old, fresh);
     }
-    // The old production may have served only what now uses the new one.
-    if (auto const maker = lives_[at(old)].start; from.empty()) {
-        cost_t ignored = 0;
-        remove_if_dead(maker, ignored);
+}
+
+/// Puts runs that exist on the line; they use and produce nothing yet.
+template <class Lazy>
+void basic_order_editor<Lazy>::put_in(run_id before, std::vector<run_id> const& added)
+{
+    line_.insert_before(
+        before, added, [this](run_id r) { return bytes_after(r); }, [this](run_id r) { return runs_.workspace(r); });
+}
+
+/// Links a run just put in to what it uses and what it produces.
+template <class Lazy>
+void basic_order_editor<Lazy>::connect(run_id r)
+{
+    auto const inputs = runs_.input_tensors(r);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        auto const l = life_before(inputs[i], slot_of(r));
+        runs_.inputs(r)[i] = l;
+        add_use(l, r);
+    }
+    for (std::size_t i = 0; i < runs_.output_tensors(r).size(); ++i) {
+        produce(r, i);
     }
 }
 
@@ -360,19 +351,38 @@ void basic_order_editor<Lazy>::replay_before(run_id before, std::span<op_id cons
     for (auto o : ops) {
         added.push_back(new_run(o));
     }
-    line_.insert_before(
-        before, added, [this](run_id r) { return bytes_after(r); }, [this](run_id r) { return workspace_of(r); });
+    put_in(before, added);
     for (auto r : added) {
-        auto const inputs = input_tensors(r);
-        for (std::size_t i = 0; i < inputs.size(); ++i) {
-            auto const l = life_before(inputs[i], slot_of(r));
-            run_lives_[runs_[at(r)].first_life + i] = l;
-            add_use(l, r);
-        }
-        for (std::size_t i = 0; i < output_tensors(r).size(); ++i) {
-            produce(r, i);
+        note(r, none);
+    }
+    for (auto r : added) {
+        connect(r);
+        // The productions before may have served only what now uses the new ones.
+        for (auto t : runs_.output_tensors(r)) {
+            auto const old = life_before(t, slot_of(r));
+            if (cost_t ignored = 0; lives_[old].uses.empty()) {
+                remove_if_dead(lives_[old].start, ignored);
+            }
         }
     }
+}
+
+/// Takes out a run whose outputs nobody uses.
+template <class Lazy>
+void basic_order_editor<Lazy>::take_out(run_id r)
+{
+    for (auto l : outputs_of(r)) {
+        line_.add(slot_of(r), slot_of(r), -p_->size(lives_[l].tensor));
+        lives_.remove(l);
+    }
+    for (auto l : inputs_of(r)) {
+        remove_use(l, r);
+    }
+    line_.add(slot_of(r), slot_of(r), -runs_.workspace(r));
+    line_.erase(r);
+    runs_.remove(r);
+    --run_count_;
+    cost_ -= p_->cost(op_of(r));
 }
 
 template <class Lazy>
@@ -387,26 +397,61 @@ void basic_order_editor<Lazy>::remove_if_dead(run_id r, cost_t& saved)
         }
         auto const outputs = outputs_of(r);
         if (std::any_of(
-                outputs.begin(), outputs.end(), [&](life_id l) { return l == none || !lives_[at(l)].uses.empty(); })) {
+                outputs.begin(), outputs.end(), [&](life_id l) { return l == none || !lives_[l].uses.empty(); })) {
             continue;
         }
-        for (auto l : outputs) {
-            line_.add(slot_of(r), slot_of(r), -p_->size(lives_[at(l)].tensor));
-            drop_life(l);
-        }
+        note(r, line_.next(r));
+        take_out(r);
+        saved += p_->cost(op_of(r));
         for (auto l : inputs_of(r)) {
-            remove_use(l, r);
-            if (lives_[at(l)].uses.empty()) {
-                dead.push_back(lives_[at(l)].start);
+            if (lives_[l].uses.empty()) {
+                dead.push_back(lives_[l].start);
             }
         }
-        line_.add(slot_of(r), slot_of(r), -workspace_of(r));
-        line_.erase(r);
-        free_runs_.push_back(r);
-        --run_count_;
-        cost_ -= p_->cost(op_of(r));
-        saved += p_->cost(op_of(r));
     }
+}
+
+/// Uses of `fresh`, which `r` produces, turn to `old`, the life before, which already covers the gap up to `r`.
+template <class Lazy>
+void basic_order_editor<Lazy>::hand_over(life_id fresh, life_id old, run_id r)
+{
+    // What the new life held from its start on, the old one now holds: the bytes stay, but for the start itself, where
+    // both count until take_out takes off the unused one.
+    auto& from = lives_[fresh].uses;
+    auto& to = lives_[old].uses;
+    line_.add(slot_of(r), slot_of(r), p_->size(lives_[old].tensor));
+    to.insert(to.end(), from.begin(), from.end());
+    for (auto u : from) {
+        auto const links = runs_.inputs(u);
+        std::replace(links.begin(), links.end(), fresh, old);
+    }
+    from.clear();
+}
+
+template <class Lazy>
+void basic_order_editor<Lazy>::undo()
+{
+    // An order says all there is to say: each use belongs to the last production before it. So every edit is a run put in
+    // or taken out, and the way back is the same steps, without looking for replays that serve nobody.
+    for (; !journal_.empty(); journal_.pop_back()) {
+        auto const c = journal_.back();
+        if (c.next != none) {
+            auto const r = new_run(c.op);
+            put_in(c.next, {r});
+            connect(r);
+            continue;
+        }
+        for (auto l : outputs_of(c.run)) {
+            if (lives_[l].uses.empty()) {
+                continue;
+            }
+            auto const old = life_before(lives_[l].tensor, slot_of(c.run));
+            line_.add(slot_of(end_of(old)) + 1, slot_of(c.run) - 1, p_->size(lives_[l].tensor));
+            hand_over(l, old, c.run);
+        }
+        take_out(c.run);
+    }
+    forget();
 }
 
 template <class Lazy>
@@ -419,10 +464,10 @@ auto basic_order_editor<Lazy>::keep_instead(run_id r, bytes_t capacity) -> cost_
     std::vector<kept_over> kept;
     bool fits = true;
     for (auto l : outputs_of(r)) {
-        if (lives_[at(l)].uses.empty()) {
+        if (lives_[l].uses.empty()) {
             continue;
         }
-        auto const t = lives_[at(l)].tensor;
+        auto const t = lives_[l].tensor;
         auto const old = life_before(t, slot_of(r));
         auto const first = slot_of(end_of(old)) + 1;
         auto const last = slot_of(r) - 1;
@@ -437,23 +482,12 @@ auto basic_order_editor<Lazy>::keep_instead(run_id r, bytes_t capacity) -> cost_
     }
     if (!fits) {
         for (auto const& k : kept) {
-            line_.add(k.first, k.last, -p_->size(lives_[at(k.old)].tensor));
+            line_.add(k.first, k.last, -p_->size(lives_[k.old].tensor));
         }
         return -1;
     }
     for (auto const& k : kept) {
-        auto& old = lives_[at(k.old)];
-        auto& fresh = lives_[at(k.fresh)];
-        // What the new life held from its start on, the old one now holds: the bytes stay, but for the start itself if
-        // the production goes, which remove_if_dead takes off as for an unused output.
-        auto const size = p_->size(old.tensor);
-        line_.add(slot_of(r), slot_of(r), size);
-        old.uses.insert(old.uses.end(), fresh.uses.begin(), fresh.uses.end());
-        for (auto u : fresh.uses) {
-            auto const begin = run_lives_.begin() + static_cast<std::ptrdiff_t>(runs_[at(u)].first_life);
-            std::replace(begin, begin + static_cast<std::ptrdiff_t>(input_tensors(u).size()), k.fresh, k.old);
-        }
-        fresh.uses.clear();
+        hand_over(k.fresh, k.old, r);
     }
     cost_t saved = 0;
     remove_if_dead(r, saved);

@@ -7,6 +7,7 @@
 #include <strata/solve/cut.hpp>
 #include <strata/solve/exhaustive.hpp>
 #include <strata/solve/greedy.hpp>
+#include <strata/solve/polish.hpp>
 
 #include <string_view>
 #include <tuple>
@@ -35,13 +36,14 @@ private:
     std::tuple<S...> members_;
 };
 
-/// What `plan` uses unless told otherwise: cuts, then greedy, and for small problems what is left to prove.
+/// What `plan` uses unless told otherwise: cuts, then greedy; of small problems the optimum; and what a deadline leaves
+/// goes to `polish`.
 struct default_solver {
     [[nodiscard]] static constexpr auto name() noexcept -> std::string_view { return "default"; }
     template <class = void>
     void solve(search& on) const
     {
-        portfolio(cut{}, greedy{}, exhaustive{}).solve(on);
+        portfolio(cut{}, greedy{}, exhaustive{}, polish{.moves = 0}).solve(on);
     }
 };
 

@@ -3,6 +3,7 @@
 /// @brief Bring an order under a budget: at the hottest run, drop the tensor that is cheapest to make again.
 #pragma once
 
+#include <strata/detail/mix.hpp>
 #include <strata/problem/problem.hpp>
 #include <strata/solve/limits.hpp>
 #include <strata/solve/order_editor.hpp>
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -23,6 +25,8 @@ struct repair_options {
     double spread = 0;            ///< exponent of "share of the too hot runs that the gap covers"; 0 ignores it
     cost_t give_up_at = max_cost; ///< stop once the order costs this much
     int patience = 400;           ///< stop after so many drops without a new lowest peak
+    double noise = 0;             ///< how much chance weighs beside the score; 0 not at all
+    std::uint64_t seed = 1;
 };
 
 /// Drops tensors from an order until its peak fits.
@@ -56,7 +60,8 @@ public:
         lowest_ = e.peak();
         int since = 0;
         while (e.peak() > capacity) {
-            if (e.run_count() > longest || e.cost() >= how.give_up_at || stop.expired() || !drop(e, capacity, how)) {
+            if (e.run_count() > longest || e.cost() >= how.give_up_at || stop.expired() ||
+                !drop_hottest(e, capacity, how)) {
                 return false;
             }
             if (e.peak() < lowest_) {
@@ -68,6 +73,22 @@ public:
         }
         return true;
     }
+
+    /// Drops `t` over the gap around slot `at_slot`, whatever that costs; what its producer needs is stretched where
+    /// `capacity` allows. Returns: false, with nothing changed, if `t` is not there, is used there, or cannot be made again.
+    auto drop(order_editor& e, tensor_id t, std::size_t at_slot, bytes_t capacity) -> bool
+    {
+        auto const g = gap_at(e, t, at_slot);
+        if (g.life == none || !chain_for(e, t, g, at_slot, capacity, std::numeric_limits<double>::infinity())) {
+            return false;
+        }
+        e.replay_before(g.next, chain_);
+        return true;
+    }
+
+    /// Tensors that may be dropped at all.
+    [[nodiscard]] auto droppable() const noexcept -> std::size_t { return by_ratio_.size(); }
+    [[nodiscard]] auto droppable(std::size_t i) const -> tensor_id { return by_ratio_[i].tensor; }
 
     /// Lowest peak of any order met by the last call, without resident bytes: that many are enough.
     [[nodiscard]] auto lowest_peak() const noexcept -> bytes_t { return lowest_; }
@@ -176,7 +197,7 @@ private:
         return true;
     }
 
-    auto drop(order_editor& e, bytes_t capacity, repair_options const& how) -> bool
+    auto drop_hottest(order_editor& e, bytes_t capacity, repair_options const& how) -> bool
     {
         auto const hot = e.slot_of(e.hottest());
         if (how.spread > 0) {
@@ -203,6 +224,9 @@ private:
             auto score = (chain_cost_ + free_op_cost) / size * (1.3 - 0.3 * length);
             if (how.spread > 0) {
                 score /= std::pow(share_of_hot(g), how.spread);
+            }
+            if (how.noise > 0) {
+                score *= std::exp(how.noise * detail::chance(how.seed + at(c.tensor)));
             }
             if (score < best) {
                 best = score;

@@ -207,6 +207,45 @@ TEST_CASE("order_editor: stays true to its order over thousands of random edits"
     CHECK(edits > 2000);
 }
 
+TEST_CASE("order_editor: undo gives back the order that was recorded, whatever was edited since")
+{
+    int undone = 0;
+    for (std::uint64_t seed = 0; seed < 60; ++seed) {
+        auto const p = varied_problem(seed, seed % 4 == 0 ? 60 : 20);
+        dice d(seed);
+        order_editor e(p, random_order(p, d, static_cast<int>(d.below(8))));
+        CAPTURE(seed);
+        for (int round = 0; round < 12; ++round) {
+            CAPTURE(round);
+            auto const order = e.order();
+            auto const cost = e.cost();
+            auto const peak = e.peak();
+            e.record();
+            for (int step = static_cast<int>(d.below(8)); step >= 0; --step) {
+                if (d.chance(60)) {
+                    if (auto const u = some_use(e, d)) {
+                        e.replay_before(u->before, some_chain(p, u->tensor, d));
+                    }
+                } else {
+                    keep_some(e, d);
+                }
+            }
+            if (d.chance(30)) {
+                continue; // keep these
+            }
+            undone += e.order() == order ? 0 : 1;
+            e.undo();
+            REQUIRE(e.order() == order);
+            REQUIRE(e.cost() == cost);
+            REQUIRE(e.peak() == peak);
+            check_editor(e);
+            e.undo(); // there is nothing left to undo
+            REQUIRE(e.order() == order);
+        }
+    }
+    CHECK(undone > 200);
+}
+
 TEST_CASE("order_editor: a copy is an editor of its own")
 {
     auto const p = make(training_chain_spec(5));

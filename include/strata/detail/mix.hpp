@@ -16,4 +16,10 @@ namespace strata::detail {
     return x ^ (x >> 31U);
 }
 
+/// A random number from -1 to 1 for `x`.
+[[nodiscard]] constexpr auto chance(std::uint64_t x) noexcept -> double
+{
+    return static_cast<double>(mix(x)) / 0x1p63 - 1;
+}
+
 } // namespace strata::detail
