@@ -39,7 +39,10 @@ auto order_of(problem const& p, bytes_t budget) -> result<run_order>
 
 struct several { // a portfolio has no default value
     [[nodiscard]] static auto name() -> char const* { return "several"; }
-    void solve(search& on) const { portfolio(sqrt_checkpoint{}, greedy{}, recompute_all{}, cut{}).solve(on); }
+    void solve(search& on) const
+    {
+        portfolio(sqrt_checkpoint{}, greedy{}, recompute_all{}, cut{}, polish{50}).solve(on);
+    }
 };
 
 TEMPLATE_TEST_CASE("every solver obeys the laws of solvers",

@@ -78,6 +78,7 @@ TEST_CASE("solver: the archetype and every solver of the library model it")
     STATIC_REQUIRE(solver<cut>);
     STATIC_REQUIRE(solver<greedy>);
     STATIC_REQUIRE(solver<exhaustive>);
+    STATIC_REQUIRE(solver<polish>);
     STATIC_REQUIRE(solver<default_solver>);
     STATIC_REQUIRE(solver<portfolio<archetype, cut>>);
     STATIC_REQUIRE(solver<portfolio<>>);
