@@ -30,10 +30,10 @@ struct cut_seed {
 
 /// The just-in-time order of the cheapest cut at `seed.at` that keeps no more than the room under `budget`.
 ///
-/// The price of a byte is found by bisection. Equal layers would all switch at the same price, so prices are tilted:
-/// what is needed last is dropped first, which also leaves the crowded start of backward with fewer replays.
+/// The price of a byte is found on the lower hull of all cuts. Equal layers would all switch at the same price, so prices
+/// are tilted: what is needed last is dropped first, which also leaves the crowded start of backward with fewer replays.
 /// Returns: nothing when no cut fits. The order may still exceed `budget` elsewhere; `repair` sees to that.
-/// Complexity: about twenty max-flows.
+/// Complexity: about ten max-flows.
 template <class = void>
 [[nodiscard]] auto cut_order(problem const& p, time_cut& cut, bytes_t budget, cut_seed const& seed)
     -> std::optional<run_order>
@@ -55,38 +55,72 @@ template <class = void>
         factor[at(t)] = 1 + seed.tilt * static_cast<double>(last - seed.at) / span;
     }
     std::vector<char> best;
+    // A cut under tilted prices: what it keeps, weighed by the tilt, and what it recomputes.
+    struct point {
+        double kept = 0;
+        double recomputed = 0;
+    };
+    auto const keeps = [&](cut_point const& c) {
+        point x{0, static_cast<double>(c.recomputed)};
+        for (tensor_id t = 0; t < p.tensor_count(); ++t) {
+            x.kept += cut.kept(t) ? factor[at(t)] * static_cast<double>(p.size(t)) : 0;
+        }
+        return x;
+    };
     auto const remember = [&] {
         best.resize(at(p.tensor_count()));
         for (tensor_id t = 0; t < p.tensor_count(); ++t) {
             best[at(t)] = cut.kept(t) ? 1 : 0;
         }
     };
-    // A natural price: all costs over all bytes. The switching prices of real graphs lie within a few powers of ten.
+    // A steep price: all costs over all bytes, and far more.
     bytes_t bytes = 1;
     for (auto t : cut.needed()) {
         bytes += p.size(t);
     }
-    auto const unit = static_cast<double>(std::max<cost_t>(1, p.base_cost())) / static_cast<double>(bytes);
-    auto low = unit * 1e-6;
-    auto high = unit * 1e6;
-    if (auto const c = cut.solve(high, factor, room); c && c->kept <= room) {
-        remember();
-    } else if (auto const fewest = cut.solve_fewest_bytes(room); fewest && fewest->kept <= room) {
-        remember();
-    } else {
+    auto const steep = 1e6 * static_cast<double>(std::max<cost_t>(1, p.base_cost())) / static_cast<double>(bytes);
+    auto c = cut.solve(steep, factor, room);
+    if (!c || c->kept > room) {
+        c = cut.solve_fewest_bytes(room);
+    }
+    if (!c || c->kept > room) {
         return {};
     }
-    for (int i = 0; i < steps && high > low * 1.0005; ++i) {
-        auto const price = std::sqrt(low * high);
-        auto const c = cut.solve(price, factor, room);
-        if (c && c->kept <= room) {
-            high = price;
-            remember();
+    remember();
+    auto dear = keeps(*c);
+    c = cut.solve(0, factor, room);
+    if (!c) {
+        return {};
+    }
+    auto cheap = keeps(*c);
+    if (c->kept <= room) {
+        remember();
+        cheap = dear; // nothing lies between
+    }
+    // Between two cuts, one that fits and one that does not: the price at which both cost the same shows a third one
+    // below their line, or that there is none (Eisner and Severance 1976, see `time_cut::curve`).
+    for (int i = 0; i < steps && cheap.kept > dear.kept; ++i) {
+        auto const price = (dear.recomputed - cheap.recomputed) / (cheap.kept - dear.kept);
+        c = price > 0 ? cut.solve(price, factor, room) : std::nullopt;
+        if (!c) {
+            break;
+        }
+        auto const now = keeps(*c);
+        auto const line = dear.recomputed + price * dear.kept;
+        bool const below = now.recomputed + price * now.kept < line * (1 - 1e-9);
+        if (c->kept <= room) {
+            if (now.kept > dear.kept) {
+                remember();
+            }
+            dear = now;
             if (static_cast<double>(c->kept) > 0.998 * static_cast<double>(room)) {
                 break;
             }
         } else {
-            low = price;
+            cheap = now;
+        }
+        if (!below) {
+            break;
         }
     }
     return just_in_time(p, seed.at, [&](tensor_id t) { return best[at(t)] != 0; });
