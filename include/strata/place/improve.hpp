@@ -6,10 +6,10 @@
 /// goal are worked on, the worst first.
 #pragma once
 
+#include <strata/detail/mix.hpp>
 #include <strata/place/capacity_search.hpp>
 #include <strata/place/first_fit.hpp>
 #include <strata/place/lifetimes.hpp>
-#include <strata/detail/mix.hpp>
 #include <strata/place/occupancy.hpp>
 #include <strata/place/placement.hpp>
 #include <strata/solve/limits.hpp>
