@@ -90,6 +90,7 @@ private:
     };
     static constexpr std::size_t searchable = 2000; // buffers; the search needs their square in memory
     static constexpr std::size_t most_starts = 3;
+    static constexpr bytes_t finest = 64;
 
     [[nodiscard]] auto going() const -> bool { return arena_ > low_ && spent_ < effort_ && !how_.stop.expired(); }
 
@@ -135,7 +136,7 @@ private:
         }
     }
 
-    /// Tries the goal, then capacities between it and the best arena, in rounds with more work each.
+    /// Tries the goal, then capacities a little below the best arena, in rounds with more work each.
     void search()
     {
         bool const small = lifetimes_.size() <= searchable;
@@ -146,19 +147,20 @@ private:
             for_goal.emplace(lifetimes_, alignment_, how_.seed);
             between.emplace(lifetimes_, alignment_, how_.seed);
         }
-        std::int64_t work = 4000;
+        std::int64_t work = 16'000;
+        bytes_t parts = 4; // of what is wasted: one of them is to be saved next
         for (std::size_t round = 0; going(); ++round, work *= 2) {
             if (mend(repair, starts_[round % starts_.size()].offsets, low_, work) ||
                 (small && attempt(*for_goal, low_, work))) {
                 return;
             }
-            auto open = low_; // capacities up to here have been tried in this round
-            while (going() && arena_ - open > std::max<bytes_t>(alignment_, arena_ / 1024)) {
-                auto const middle = open + (arena_ - open) / 2;
-                if (!mend(repair, offsets_, middle, work / 16) && !(small && attempt(*between, middle, work / 16))) {
-                    open = std::max(middle, low_);
+            while (going()) {
+                auto const next = arena_ - std::max<bytes_t>(1, (arena_ - low_) / parts);
+                if (!(small && attempt(*between, next, work)) && !mend(repair, offsets_, next, work / 4)) {
+                    break;
                 }
             }
+            parts += parts < finest ? parts / 2 : 0;
         }
     }
 
