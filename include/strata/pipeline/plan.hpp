@@ -235,14 +235,20 @@ template <class = void>
 place_well(problem const& p, schedule const& s, bytes_t load, bytes_t room, limits const& lim, stop_watch const& stop)
     -> result<placement>
 {
-    constexpr std::int64_t thorough = 400'000;
-    place_options how{.target = std::min(room, load + load / 200), .effort = thorough, .seed = lim.seed, .stop = stop};
-    auto placed = place(p, s, how);
-    if (placed && placed->arena > room && stop.expired()) {
+    constexpr std::int64_t most = 400'000;
+    auto buffers = lifetimes_of(p, s);
+    auto const n = static_cast<std::int64_t>(buffers.size());
+    auto const thorough = std::min(most, 300 * n);
+    auto const good = load + load / 200;
+    place_options how{.alignment = p.alignment(), .target = room, .effort = thorough, .seed = lim.seed, .stop = stop};
+    if (stop.expired()) {
         // A handful of packings in other orders comes even when time is up: a plan is worth nothing without its place.
-        how.effort = 20 * static_cast<std::int64_t>(s.steps.size());
+        how.effort = 10 * n;
         how.stop = {};
-        return place(p, s, how);
+    }
+    auto placed = place(std::move(buffers), how);
+    if (placed && placed->arena <= room && placed->arena > good) {
+        return improve(*std::move(placed), {good, thorough / 4, lim.seed, stop}); // needs not succeed
     }
     return placed;
 }

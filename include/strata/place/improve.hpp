@@ -150,7 +150,7 @@ private:
         std::int64_t work = 16'000;
         bytes_t parts = 4; // of what is wasted: one of them is to be saved next
         for (std::size_t round = 0; going(); ++round, work *= 2) {
-            if (mend(repair, starts_[round % starts_.size()].offsets, low_, work) ||
+            if (mend(repair, starts_[round % starts_.size()].offsets, low_, small ? work / 4 : work) ||
                 (small && attempt(*for_goal, low_, work))) {
                 return;
             }
