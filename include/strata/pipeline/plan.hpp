@@ -240,31 +240,41 @@ template <class = void>
     return std::optional<problem>(*std::move(made));
 }
 
-/// Places `s`, with more effort when the quick way wastes more than half a percent. `room`: bytes the arena may take.
+/// Places `s` until it takes at most `room` bytes and wastes no more than half a percent, or a fixed effort is spent.
 template <class = void>
 [[nodiscard]] auto
 place_well(problem const& p, schedule const& s, bytes_t load, bytes_t room, limits const& lim, stop_watch const& stop)
     -> result<placement>
 {
-    constexpr std::int64_t thorough = 100'000;
+    constexpr std::int64_t most = 400'000;
+    auto buffers = lifetimes_of(p, s);
+    auto const n = static_cast<std::int64_t>(buffers.size());
+    auto const thorough = std::min(most, 300 * n);
     auto const good = load + load / 200;
-    // A handful of packings in other orders already finds most of what there is to find.
-    auto const quick = 20 * static_cast<std::int64_t>(s.steps.size());
-    // They come even when time is up: an order that fits is worth nothing without its place.
-    auto placed = place(p, s, {.target = std::min(room, good), .effort = quick, .seed = lim.seed});
-    if (placed && placed->arena > good) {
-        return place(p, s, {.target = std::min(room, good), .effort = thorough, .seed = lim.seed, .stop = stop});
+    place_options how{.alignment = p.alignment(), .target = room, .effort = thorough, .seed = lim.seed, .stop = stop};
+    if (stop.expired()) {
+        // A handful of packings in other orders comes even when time is up: a plan is worth nothing without its place.
+        how.effort = 10 * n;
+        how.stop = {};
+    }
+    auto placed = place(std::move(buffers), how);
+    if (placed && placed->arena <= room && placed->arena > good) {
+        return improve(*std::move(placed), {good, thorough / 4, lim.seed, stop}); // needs not succeed
     }
     return placed;
 }
 
-/// Finds, judges and places a plan for `bytes`; asks for less when the arena turns out larger than what is left.
+/// Finds, judges and places a plan for `bytes`.
+///
+/// When the arena turns out larger than what is left, asks for a plan of fewer bytes: as many fewer as were missing, then,
+/// once a plan has its place, fewer by less, as long as there is something to gain.
 template <solver S>
 [[nodiscard]] auto plan_within(
     planner const& with, bytes_t bytes, limits const& lim, stop_watch const& stop, S const& s, candidate const* known)
     -> result<certified_plan>
 {
     constexpr int attempts = 6;
+    constexpr int refinements = 2; // of those attempts
     auto const& p = with.subject();
     auto const room = bytes - p.resident_bytes();
     auto const studied = with.analyse(bytes, stop);
@@ -277,43 +287,73 @@ template <solver S>
         return std::move(best).error();
     }
     auto const bound = with.tighten(bytes, *best, proven, stop);
+    std::optional<certified_plan> made; // the best that has its place
+    auto works = bytes_t{0};            // fewest bytes that had to be asked for to get it
+    auto fails = bytes;                 // fewest bytes of which the plan could not be placed
+    auto cost_of_failed = best->cost;
     auto placed_in = max_bytes; // fewest bytes that some plan took in one piece
+    auto asked = bytes;
+    int refined = 0;
     for (int i = 0; i < attempts; ++i) {
-        certified_plan made;
-        made.schedule = free_early(p, best->order);
-        auto const judged = validate(p, made.schedule, bytes);
+        certified_plan now;
+        now.schedule = free_early(p, best->order);
+        auto const judged = validate(p, now.schedule, bytes);
         if (!judged.ok()) {
             return fail(errc::invalid_plan,
                         "strata::plan: solver '" + best->name +
                             "' gave a plan that the judge refuses: " + judged.violations.front().message);
         }
-        auto placed = place_well(p, made.schedule, judged.peak - p.resident_bytes(), room, lim, stop);
+        auto placed = place_well(p, now.schedule, judged.peak - p.resident_bytes(), room, lim, stop);
         if (!placed) {
             return std::move(placed).error();
         }
-        if (placed->arena <= room) {
-            made.placement = *std::move(placed);
-            made.certificate = {.budget = bytes,
-                                .peak = judged.peak,
-                                .keep_all_peak = with.keep_all_peak(),
-                                .resident = p.resident_bytes(),
-                                .cost = judged.cost,
-                                .base_cost = p.base_cost(),
-                                .lower_bound = bound.cost,
-                                .solver = best->name};
-            return made;
+        auto const missing = placed->arena - room;
+        if (missing <= 0) {
+            works = asked;
+            if (!made || judged.cost < made->certificate.cost) {
+                now.placement = *std::move(placed);
+                now.certificate = {.budget = bytes,
+                                   .peak = judged.peak,
+                                   .keep_all_peak = with.keep_all_peak(),
+                                   .resident = p.resident_bytes(),
+                                   .cost = judged.cost,
+                                   .base_cost = p.base_cost(),
+                                   .lower_bound = bound.cost,
+                                   .solver = best->name};
+                made = std::move(now);
+            }
+        } else {
+            fails = asked;
+            cost_of_failed = judged.cost;
+            placed_in = std::min(placed_in, placed->arena + p.resident_bytes());
         }
-        // The bytes fit in sum but not in one piece: leave out what was missing and plan again.
-        placed_in = std::min(placed_in, placed->arena + p.resident_bytes());
-        auto const allowed = judged.peak - (placed->arena - room);
+        if (made) {
+            // Whether less had been enough: worth asking while both bytes and cost lie apart.
+            bool const gain = static_cast<double>(made->certificate.cost - cost_of_failed) >
+                              5e-4 * static_cast<double>(p.base_cost());
+            if (i == 0 || refined == refinements || !gain || fails - works <= room / 400 || stop.expired()) {
+                return *std::move(made);
+            }
+            ++refined;
+            asked = works + (fails - works) / 2;
+        } else {
+            // The bytes fit in sum but not in one piece: leave out what was missing and plan again.
+            asked = judged.peak - missing;
+        }
         auto const before = *std::move(best);
-        best = with.best_order(allowed, *studied, lim, stop, s, &before);
+        best = with.best_order(asked, *studied, lim, stop, s, &before);
+        if (!best && made) {
+            return *std::move(made);
+        }
         if (!best && best.error().code == errc::infeasible) {
             break; // true of fewer bytes than were asked for
         }
         if (!best) {
             return std::move(best).error();
         }
+    }
+    if (made) {
+        return *std::move(made);
     }
     auto e = fail(errc::infeasible,
                   "strata::plan: plans fit " + std::to_string(bytes) +

@@ -3,12 +3,14 @@
 /// @brief Size-descending first fit: the placement that is tight on almost every plan, in near n log n time.
 #pragma once
 
+#include <strata/place/contention.hpp>
 #include <strata/place/lifetimes.hpp>
 #include <strata/place/occupancy.hpp>
 #include <strata/place/placement.hpp>
 #include <strata/units.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -21,10 +23,13 @@ namespace strata {
 
 /// What decides who is placed first; the largest value goes first, ties by duration, then by index.
 enum class packing_order : std::uint8_t {
-    size,     ///< bytes
-    area,     ///< bytes x duration
-    duration, ///< steps from begin to end
-    begin,    ///< the order of execution, as an allocator at run time meets them (earliest first)
+    size,       ///< bytes
+    area,       ///< bytes x duration
+    duration,   ///< steps from begin to end
+    begin,      ///< the order of execution, as an allocator at run time meets them (earliest first)
+    crowd,      ///< the largest load during its life; see `contention_of`
+    crowd_size, ///< that in steps of half a percent, then bytes
+    crowd_area, ///< that in steps of half a percent, then bytes x duration
 };
 
 /// The indices of `lifetimes` in the order in which to place them.
@@ -32,26 +37,41 @@ enum class packing_order : std::uint8_t {
 template <class = void>
 [[nodiscard]] auto order_of(std::span<lifetime const> lifetimes, packing_order by) -> std::vector<std::size_t>
 {
-    std::vector<std::tuple<double, double, std::size_t>> keys; // ascending
+    using key = std::tuple<double, double, double, std::size_t>; // ascending
+    std::vector<key> keys;
     keys.reserve(lifetimes.size());
+    bool const crowded =
+        by == packing_order::crowd || by == packing_order::crowd_size || by == packing_order::crowd_area;
+    auto const crowd = crowded ? contention_of(lifetimes) : std::vector<double>();
     for (std::size_t i = 0; i < lifetimes.size(); ++i) {
         auto const& x = lifetimes[i];
         auto const size = static_cast<double>(x.size);
         auto const duration = static_cast<double>(x.end) - static_cast<double>(x.begin);
-        double key = 0;
+        auto const level = crowded ? std::floor((1 - crowd[i]) * 200) : 0;
+        double first = 0;
+        double second = 0;
         switch (by) {
-        case packing_order::size: key = -size; break;
-        case packing_order::area: key = -size * duration; break;
-        case packing_order::duration: key = -duration; break;
-        case packing_order::begin: key = static_cast<double>(x.begin); break;
+        case packing_order::size: first = -size; break;
+        case packing_order::area: first = -size * duration; break;
+        case packing_order::duration: first = -duration; break;
+        case packing_order::begin: first = static_cast<double>(x.begin); break;
+        case packing_order::crowd: first = -crowd[i]; break;
+        case packing_order::crowd_size:
+            first = level;
+            second = -size;
+            break;
+        case packing_order::crowd_area:
+            first = level;
+            second = -size * duration;
+            break;
         }
-        keys.emplace_back(key, -duration, i);
+        keys.emplace_back(first, second, -duration, i);
     }
     std::sort(keys.begin(), keys.end());
     std::vector<std::size_t> order;
     order.reserve(keys.size());
     for (auto const& k : keys) {
-        order.push_back(std::get<2>(k));
+        order.push_back(std::get<3>(k));
     }
     return order;
 }

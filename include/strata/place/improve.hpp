@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// @brief Makes a placement smaller when first fit has missed the load: other orders, hill climbing, exhaustive search.
+/// @brief Makes a placement smaller when first fit has missed the load: other orders, local and exhaustive search.
 ///
 /// Work goes where it can help: time is cut wherever no buffer lives across, and only the groups that need more than the
 /// goal are worked on, the worst first.
@@ -8,6 +8,7 @@
 
 #include <strata/detail/mix.hpp>
 #include <strata/place/capacity_search.hpp>
+#include <strata/place/ejection_search.hpp>
 #include <strata/place/first_fit.hpp>
 #include <strata/place/lifetimes.hpp>
 #include <strata/place/occupancy.hpp>
@@ -16,9 +17,9 @@
 #include <strata/units.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <utility>
@@ -51,7 +52,6 @@ public:
         , alignment_(alignment)
         , how_(how)
         , packer_(lifetimes_, alignment)
-        , order_(order_of(lifetimes_, packing_order::size))
         , low_(how.goal)
     {
         arena_ = end_of(offsets_);
@@ -61,16 +61,21 @@ public:
     void run(std::int64_t effort)
     {
         effort_ = effort;
+        remember(offsets_);
         using fit = occupancy::fit;
-        try_order(packing_order::size, fit::tightest);
-        try_order(packing_order::area, fit::lowest);
-        try_order(packing_order::duration, fit::lowest);
-        try_order(packing_order::begin, fit::tightest);
-        if (lifetimes_.size() > searchable) {
-            climb(effort);
-            return;
+        constexpr std::array<std::pair<packing_order, fit>, 10> ways{{{packing_order::crowd, fit::tightest},
+                                                                      {packing_order::crowd, fit::lowest},
+                                                                      {packing_order::size, fit::tightest},
+                                                                      {packing_order::crowd_area, fit::tightest},
+                                                                      {packing_order::crowd_size, fit::tightest},
+                                                                      {packing_order::begin, fit::lowest},
+                                                                      {packing_order::crowd_area, fit::lowest},
+                                                                      {packing_order::crowd_size, fit::lowest},
+                                                                      {packing_order::duration, fit::lowest},
+                                                                      {packing_order::area, fit::lowest}}};
+        for (auto const& [by, how] : ways) {
+            try_order(by, how);
         }
-        climb(std::min(effort / 20, 200 * static_cast<std::int64_t>(lifetimes_.size())));
         if (going()) {
             search();
         }
@@ -80,7 +85,13 @@ public:
     [[nodiscard]] auto arena() const noexcept -> bytes_t { return arena_; }
 
 private:
+    struct start {
+        std::size_t above; // buffers that end above what is wanted
+        std::vector<bytes_t> offsets;
+    };
     static constexpr std::size_t searchable = 2000; // buffers; the search needs their square in memory
+    static constexpr std::size_t most_starts = 3;
+    static constexpr bytes_t finest = 64;
 
     [[nodiscard]] auto going() const -> bool { return arena_ > low_ && spent_ < effort_ && !how_.stop.expired(); }
 
@@ -105,85 +116,79 @@ private:
             return;
         }
         spent_ += static_cast<std::int64_t>(lifetimes_.size());
-        auto order = order_of(lifetimes_, by);
-        if (packer_.pack(order, fit, arena_ - 1) != max_bytes) {
+        auto const arena = packer_.pack(order_of(lifetimes_, by), fit);
+        remember(packer_.offsets());
+        if (arena < arena_) {
             keep(packer_.offsets());
-            if (fit == occupancy::fit::lowest) {
-                order_ = std::move(order);
-            }
         }
     }
 
-    /// Moves buffers that reach the top to the front of the first-fit order, as long as that makes nothing worse.
-    void climb(std::int64_t effort)
+    /// Keeps the few placements of which the fewest buffers end above what is wanted.
+    void remember(std::vector<bytes_t> const& offsets)
     {
-        auto const until = std::min(effort_, spent_ + effort);
-        auto const n = lifetimes_.size();
-        // The best placement may come from another fit: climb from what first fit makes of the best order for it.
-        if (!going() || packer_.pack(order_, occupancy::fit::lowest) == max_bytes) {
-            return;
+        std::size_t above = 0;
+        for (std::size_t i = 0; i < offsets.size(); ++i) {
+            above += offsets[i] + packer_.size(i) > low_ ? 1U : 0U;
         }
-        auto here = packer_.offsets();
-        auto height = end_of(here);
-        std::vector<std::size_t> tops; // positions in order_
-        while (going() && spent_ < until) {
-            tops.clear();
-            for (std::size_t k = 0; k < n; ++k) {
-                if (k > 0 && here[order_[k]] + packer_.size(order_[k]) == height) {
-                    tops.push_back(k);
-                }
-            }
-            if (tops.empty()) {
-                return; // the top is the first in the order: it lies at 0
-            }
-            auto const from = tops[random(tops.size())];
-            auto const to = random(from);
-            auto const b = order_.begin();
-            auto const at = [](std::size_t k) { return static_cast<std::ptrdiff_t>(k); };
-            std::rotate(b + at(to), b + at(from), b + at(from + 1));
-            spent_ += static_cast<std::int64_t>(n);
-            if (packer_.pack(order_, occupancy::fit::lowest, height) == max_bytes) {
-                std::rotate(b + at(to), b + at(to + 1), b + at(from + 1));
-                continue;
-            }
-            here = packer_.offsets();
-            height = end_of(here);
-            if (height < arena_) {
-                keep(here);
-            }
+        auto const at = std::find_if(starts_.begin(), starts_.end(), [&](start const& x) { return x.above > above; });
+        starts_.insert(at, {above, offsets});
+        if (starts_.size() > most_starts) {
+            starts_.pop_back();
         }
     }
 
-    /// Tries the goal, then capacities between it and the best arena, in rounds with more nodes each.
+    /// Tries the goal, then capacities a little below the best arena, in rounds with more work each.
     void search()
     {
-        capacity_search for_goal(lifetimes_, alignment_, how_.seed);
-        capacity_search between(lifetimes_, alignment_, how_.seed);
-        for (std::int64_t nodes = 80'000; going(); nodes *= 2) {
-            if (attempt(for_goal, low_, nodes)) {
+        bool const small = lifetimes_.size() <= searchable;
+        ejection_search repair(lifetimes_, alignment_, how_.seed);
+        std::optional<capacity_search> for_goal;
+        std::optional<capacity_search> between;
+        if (small) {
+            for_goal.emplace(lifetimes_, alignment_, how_.seed);
+            between.emplace(lifetimes_, alignment_, how_.seed);
+        }
+        std::int64_t work = 16'000;
+        bytes_t parts = 4; // of what is wasted: one of them is to be saved next
+        for (std::size_t round = 0; going(); ++round, work *= 2) {
+            if (mend(repair, starts_[round % starts_.size()].offsets, low_, small ? work / 4 : work) ||
+                (small && attempt(*for_goal, low_, work))) {
                 return;
             }
-            auto open = low_; // capacities up to here have been tried in this round
-            while (going() && arena_ - open > std::max<bytes_t>(alignment_, arena_ / 1024)) {
-                auto const middle = open + (arena_ - open) / 2;
-                if (!attempt(between, middle, nodes / 16)) {
-                    open = std::max(middle, low_);
+            while (going()) {
+                auto const next = arena_ - std::max<bytes_t>(1, (arena_ - low_) / parts);
+                if (!(small && attempt(*between, next, work)) && !mend(repair, offsets_, next, work / 4)) {
+                    break;
                 }
             }
-            if (arena_ - 1 > open) {
-                attempt(between, arena_ - 1, nodes / 16);
-            }
+            parts += parts < finest ? parts / 2 : 0;
         }
     }
 
-    auto attempt(capacity_search& s, bytes_t capacity, std::int64_t nodes) -> bool
+    auto mend(ejection_search& s, std::vector<bytes_t> const& from, bytes_t capacity, std::int64_t work) -> bool
     {
         if (!going()) {
             return false;
         }
+        auto const before = s.work();
+        bool const found = s.run(from, capacity, std::min(work, effort_ - spent_), how_.stop);
+        spent_ += s.work() - before;
+        if (found) {
+            keep(s.offsets());
+        }
+        return found;
+    }
+
+    auto attempt(capacity_search& s, bytes_t capacity, std::int64_t work) -> bool
+    {
+        if (!going()) {
+            return false;
+        }
+        auto const each = 1 + static_cast<std::int64_t>(lifetimes_.size() / 64); // what a node takes
         auto const before = s.nodes();
-        auto const answer = s.run(capacity, std::min(nodes, effort_ - spent_), how_.stop);
-        spent_ += s.nodes() - before;
+        auto const answer =
+            s.run(capacity, std::max<std::int64_t>(1, std::min(work, effort_ - spent_) / each), how_.stop);
+        spent_ += (s.nodes() - before) * each;
         if (answer == capacity_search::answer::found) {
             keep(s.offsets());
         } else if (answer == capacity_search::answer::impossible) {
@@ -192,22 +197,16 @@ private:
         return answer == capacity_search::answer::found;
     }
 
-    [[nodiscard]] auto random(std::size_t n) -> std::size_t
-    {
-        return static_cast<std::size_t>(mix(how_.seed + ++drawn_) % n);
-    }
-
     std::vector<lifetime> lifetimes_;
     std::vector<bytes_t> offsets_; // of the best placement
     bytes_t alignment_;
     improve_options const& how_;
     packer packer_;
-    std::vector<std::size_t> order_; // for first fit, best so far
-    bytes_t arena_ = 0;              // of the best placement, its last buffer rounded up
-    bytes_t low_;                    // nothing below is wanted, or possible
+    std::vector<start> starts_;
+    bytes_t arena_ = 0; // of the best placement, its last buffer rounded up
+    bytes_t low_;       // nothing below is wanted, or possible
     std::int64_t effort_ = 0;
     std::int64_t spent_ = 0;
-    std::uint64_t drawn_ = 0;
 };
 
 using group_improver = basic_group_improver<>;
