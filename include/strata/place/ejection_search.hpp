@@ -12,8 +12,8 @@
 /// It moves only what is in the way, so it copes with many thousands of buffers of which few do not fit. It proves nothing.
 #pragma once
 
+#include <strata/detail/mix.hpp>
 #include <strata/place/contention.hpp>
-#include <strata/place/mix.hpp>
 #include <strata/place/placement.hpp>
 #include <strata/solve/limits.hpp>
 #include <strata/units.hpp>
