@@ -58,6 +58,25 @@ auto ask(problem const& p, bytes_t bytes, S const& s, int deadline = 0) -> answe
     return a;
 }
 
+/// Percent over the plain step of the best order whose live bytes fit `bytes`, before it has its place in an arena: what
+/// the study's numbers are, too.
+auto overhead_in_sum(problem const& p, bytes_t bytes) -> double
+{
+    stop_watch const no_limit;
+    limits const lim;
+    detail::planner const with(p);
+    auto const studied = with.analyse(bytes, no_limit);
+    if (!studied) {
+        return -1;
+    }
+    auto const best = with.best_order(bytes, *studied, lim, no_limit, default_solver{}, nullptr);
+    if (!best) {
+        return -1;
+    }
+    refused += validate(p, free_early(p, best->order), bytes).ok() ? 0 : 1;
+    return 100 * (static_cast<double>(best->cost) / static_cast<double>(p.base_cost()) - 1);
+}
+
 auto cell(double x, int digits = 2) -> std::string { return x < 0 ? "none" : bench::number(x, digits); }
 
 /// The bound, in percent, on plans that run every backward op once: the rule of the study, where phases are no labels.
@@ -130,8 +149,8 @@ void synthetic(bool smoke, int deadline, tally& t)
 
 void real(bool smoke, tally& t)
 {
-    std::cout << "\n| graph | budget | bound | study's bound | ratio | study | DTR | s | arena / peak | by "
-                 "|\n|---|---|---|---|---|---|---|---|---|---|\n";
+    std::cout << "\n| graph | budget | bound | study's bound | ratio | in sum | study | DTR | s | arena / peak | by "
+                 "|\n|---|---|---|---|---|---|---|---|---|---|---|\n";
     for (auto const& known : bench::real) {
         if (smoke && known.graph != "dtr_unet") {
             continue;
@@ -144,7 +163,11 @@ void real(bool smoke, tally& t)
         auto const bytes = static_cast<bytes_t>(static_cast<double>(g->reference_peak) * known.budget / 100);
         auto const a = ask(g->numbers, bytes, default_solver{});
         auto const ratio = a.overhead < 0 ? -1 : 1 + a.overhead / 100;
-        bool const match = ratio > 0 && ratio <= known.ratio + 0.003 && (known.dtr < 0 || ratio <= known.dtr);
+        auto const sum = overhead_in_sum(g->numbers, bytes);
+        auto const in_sum = sum < 0 ? -1 : 1 + sum / 100;
+        // The study's plans have no place in an arena: the like of them are ours before they have theirs.
+        bool const match =
+            in_sum > 0 && in_sum <= known.ratio + 0.003 && ratio > 0 && (known.dtr < 0 || ratio <= known.dtr);
         if (known.budget >= 50) {
             ++t.cells;
             t.matched += match ? 1 : 0;
@@ -152,9 +175,9 @@ void real(bool smoke, tally& t)
         t.worst_arena = std::max(t.worst_arena, a.arena_over_peak);
         std::cout << "| " << known.graph << " | " << known.budget << " % | "
                   << cell(a.bound < 0 ? -1 : 1 + a.bound / 100, 4) << " | " << cell(known.bound, 4) << " | "
-                  << cell(ratio, 4) << " | " << cell(known.ratio, 4) << " | " << cell(known.dtr, 3) << " | "
-                  << cell(a.seconds, 3) << " | " << cell(a.arena_over_peak, 4) << " | " << a.solver
-                  << (known.budget >= 50 && !match ? " (above)" : "") << " |\n"
+                  << cell(ratio, 4) << " | " << cell(in_sum, 4) << " | " << cell(known.ratio, 4) << " | "
+                  << cell(known.dtr, 3) << " | " << cell(a.seconds, 3) << " | " << cell(a.arena_over_peak, 4) << " | "
+                  << a.solver << (known.budget >= 50 && !match ? " (above)" : "") << " |\n"
                   << std::flush;
     }
 }
