@@ -2,9 +2,10 @@
 /// @file
 /// @brief Optimal orders of small graphs by integer programming, on any `mip_backend`.
 ///
-/// Exact within a class of orders: between two first runs, replays come in at most `passes` sequences of ascending ops. One
-/// pass is the stage of Checkmate; it misses the optimum of about one small problem in fifty, at budgets next to the
-/// smallest, and two passes one in a thousand (docs/design/0006-ilp.md). Whoever needs more asks for more passes.
+/// Exact within a class of orders: between two first runs, replays come in at most `passes` sequences of ascending ops, and
+/// if `lazy`, only in the stage that reads them. One pass is the stage of Checkmate. How often a class misses the optimum
+/// of all orders is measured in docs/design/0006-ilp.md: in a few of a hundred small problems next to the smallest budget
+/// with one lazy pass, in one of thousands with two that are not.
 #pragma once
 
 #include <strata/bound/lower_bound.hpp>
@@ -36,9 +37,10 @@ namespace strata {
 
 /// How to build and solve the integer program.
 struct checkmate_options {
-    int passes = 0;             ///< see above; 0: three up to 12 ops, two up to 24, else one
-    int closure_every = 1;      ///< closure cuts after the first run of every k-th op, and of the hottest; 0: none
-    std::int64_t max_nodes = 0; ///< of the backend's search; 0: no limit
+    int passes = 0;                ///< see above; 0: three up to 12 ops, two up to 24, else one
+    std::optional<bool> lazy = {}; ///< replay only in the stage that reads; unset: beyond 24 ops
+    int closure_every = 1;         ///< closure cuts after the first run of every k-th op, and of the hottest; 0: none
+    std::int64_t max_nodes = 0;    ///< of the backend's search; 0: no limit
     std::optional<run_order> known = {}; ///< an order that fits: only what is cheaper is looked for
 };
 
@@ -50,6 +52,7 @@ struct checkmate_outcome {
     bool optimal = false; ///< proven: none of the class is cheaper by more than a millionth of the replays' cost
     bool optimal_anywhere = false; ///< proven for every plan that keeps the first-run order, by a minimum cut
     int passes = 1;                ///< of the class
+    bool lazy = false;             ///< of the class
     std::int64_t nodes = 0;        ///< subproblems looked at
 };
 
@@ -70,6 +73,7 @@ public:
     {
         plan_.passes = options.passes > 0 ? options.passes : p.op_count() <= 12 ? 3 : p.op_count() <= 24 ? 2 : 1;
         plan_.max_entries = checkmate_max_entries;
+        plan_.lazy = options.lazy.value_or(p.op_count() > 24);
         hottest_ = time_points(p, keep_all_, 3, 2);
         if (options.closure_every > 0) {
             for (op_id o = 0; o < p.op_count(); o += options.closure_every) {
@@ -86,6 +90,7 @@ public:
     {
         checkmate_outcome out;
         out.passes = plan_.passes;
+        out.lazy = plan_.lazy;
         if (auto const& known = options_->known) {
             if (!is_run_order(*p_, *known) || peak_of(*p_, *known) > budget_) {
                 return fail(errc::invalid_argument,

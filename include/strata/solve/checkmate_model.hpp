@@ -79,6 +79,7 @@ public:
     /// What to build. More passes admit more orders, and each costs as many columns as all stages have.
     struct plan {
         int passes = 1;                       ///< >= 1
+        bool lazy = false;                    ///< replay only what is read in the same stage
         std::vector<op_id> closure = {};      ///< ops after whose first run closure cuts are added
         std::size_t max_entries = 20'000'000; ///< stop building beyond so many entries of the matrix
     };
@@ -261,12 +262,59 @@ private:
         return sum <= room_;
     }
 
+    /// How many ops can run with everything kept that may ever be wanted. Until then nothing need be dropped: whatever an
+    /// order has live there is a part of what is live when nothing is dropped, at no cost.
+    [[nodiscard]] auto carefree() const -> op_id
+    {
+        auto const& p = *p_;
+        for (op_id o = 0; o < p.op_count(); ++o) {
+            auto sum = p.workspace(o);
+            for (auto t : p.outputs(o)) {
+                sum += p.producers(t).front() == o ? p.size(t) : 0;
+            }
+            for (tensor_id t = 0; t < p.tensor_count(); ++t) {
+                auto const makers = p.producers(t);
+                bool const there = !makers.empty() && makers.front() < o;
+                sum += there && (makers.back() >= o || outlook_[at(o)].wanted[at(t)] != 0) ? p.size(t) : 0;
+            }
+            if (sum > room_) {
+                return o;
+            }
+        }
+        return p.op_count();
+    }
+
+    /// Leaves only the replays of stage `limit` that its first run reads, or another of its replays, or the end.
+    void keep_what_is_read(op_id limit, std::vector<char>& replayed) const
+    {
+        auto const& p = *p_;
+        for (op_id o = limit; o-- > 0;) {
+            bool read = false;
+            for (auto t : p.outputs(o)) {
+                read = read || (limit == p.op_count() && p.is_target(t));
+                for (auto reader : p.consumers(t)) {
+                    read = read || reader == limit || (reader < limit && replayed[at(reader)] != 0);
+                }
+            }
+            replayed[at(o)] = read ? replayed[at(o)] : 0;
+        }
+    }
+
     void make_passes()
     {
         auto const n = p_->op_count();
         for (op_id t = 0; t <= n; ++t) {
             outlook_.push_back(look_ahead(t));
-            auto const& replayed = outlook_.back().replayed;
+        }
+        carefree_ = carefree();
+        for (op_id t = 0; t <= n; ++t) {
+            stage_replays_.push_back(outlook_[at(t)].replayed);
+            auto& replayed = stage_replays_.back();
+            if (t < carefree_) {
+                replayed.assign(replayed.size(), 0);
+            } else if (how_->lazy) {
+                keep_what_is_read(t, replayed);
+            }
             bool const any = std::any_of(replayed.begin(), replayed.end(), [](char c) { return c != 0; });
             for (int i = 1; i < how_->passes && any; ++i) {
                 passes_.push_back({t, none});
@@ -290,6 +338,9 @@ private:
         if (outlook_[at(limit)].wanted[at(t)] == 0) {
             return zero;
         }
+        if (limit < carefree_) {
+            return one;
+        }
         auto const readers = p_->consumers(t);
         bool const needed = p_->is_target(t) || (!readers.empty() && readers.back() >= limit);
         bool const again = makers.size() == 1 && outlook_[at(limit)].replayed[at(makers.front())] != 0;
@@ -305,7 +356,7 @@ private:
             replay_[r].assign(at(limit), zero);
             live_[r].assign(at(p_->tensor_count()), zero);
             for (op_id o = 0; o < limit; ++o) {
-                if (outlook_[at(limit)].replayed[at(o)] != 0) {
+                if (stage_replays_[at(limit)][at(o)] != 0) {
                     replay_[r][at(o)] = add_column(static_cast<double>(p_->cost(o)) / cost_unit_, true);
                 }
             }
@@ -323,6 +374,7 @@ private:
     auto add_column(double cost, bool whole) -> term
     {
         cost_.push_back(cost);
+        upper_.push_back(1);
         whole_.push_back(whole ? 1 : 0);
         return static_cast<term>(cost_.size() - 1);
     }
@@ -407,9 +459,44 @@ private:
                 close(-1);
             }
         }
+        if (how_->lazy) {
+            read_what_is_made(r);
+        }
         for (op_id i = 0; i <= last && !too_large(); ++i) {
             if (i == first || replay(r, i) != zero) {
                 add_memory(i == first ? one : replay(r, i), p.workspace(i), held[at(i)]);
+            }
+        }
+    }
+
+    /// R <= Σ R of its readers in the stage.
+    void read_what_is_made(std::size_t r)
+    {
+        auto const& p = *p_;
+        auto const limit = passes_[r].limit;
+        for (op_id o = 0; o < limit; ++o) {
+            if (replay(r, o) == zero) {
+                continue;
+            }
+            bool sure = false;
+            std::vector<term> readers;
+            for (auto t : p.outputs(o)) {
+                sure = sure || (limit == p.op_count() && p.is_target(t));
+                for (auto reader : p.consumers(t)) {
+                    sure = sure || reader == limit;
+                    for (auto q = r; q < passes_.size() && passes_[q].limit == limit; ++q) {
+                        readers.push_back(replay(q, reader));
+                    }
+                }
+            }
+            if (!sure) {
+                std::sort(readers.begin(), readers.end());
+                readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
+                for (auto x : readers) {
+                    put(x, 1);
+                }
+                put(replay(r, o), -1);
+                close(0);
             }
         }
     }
@@ -440,6 +527,17 @@ private:
         }
         if (worst <= room_) {
             return;
+        }
+        if (runs == one) {
+            bytes_t sure = workspace;
+            for (auto const& [t, x] : held) {
+                sure += x == one ? p_->size(t) : 0;
+            }
+            for (auto const& [t, x] : held) {
+                if (x >= 0 && sure + p_->size(t) > room_) {
+                    upper_[at(x)] = 0; // does not fit beside what is there for sure
+                }
+            }
         }
         put(runs, -static_cast<double>(workspace) / byte_unit_);
         for (auto const& [t, x] : held) {
@@ -501,7 +599,7 @@ private:
         model_.row_lower = Eigen::Map<Eigen::VectorXd const>(row_lower_.data(), rows);
         model_.row_upper = Eigen::VectorXd::Constant(rows, infinite);
         model_.column_lower = Eigen::VectorXd::Zero(columns);
-        model_.column_upper = Eigen::VectorXd::Ones(columns);
+        model_.column_upper = Eigen::Map<Eigen::VectorXd const>(upper_.data(), columns);
         model_.integer = std::move(whole_);
         entries_.clear();
     }
@@ -539,12 +637,14 @@ private:
     double byte_unit_ = 1, cost_unit_ = 1;
     cost_t cost_grain_ = 0;
     std::size_t max_entries_ = 0;
-    std::vector<outlook> outlook_; // by number of ops that have run
+    std::vector<outlook> outlook_;                 // by number of ops that have run
+    std::vector<std::vector<char>> stage_replays_; // likewise: the columns R there are
+    op_id carefree_ = 0;
     std::vector<pass> passes_;
     std::vector<std::vector<term>> replay_, live_; // R and S
     std::vector<live_until> until_;                // E, each after those it depends on
     std::vector<run_again> again_;                 // Y
-    std::vector<double> cost_, row_lower_;
+    std::vector<double> cost_, upper_, row_lower_;
     std::vector<char> whole_;
     std::vector<Eigen::Triplet<double>> entries_;
     double constant_ = 0;
