@@ -57,7 +57,7 @@ struct checkmate_outcome {
 };
 
 /// Models beyond this size are refused: more entries than any backend solves in hours.
-inline constexpr std::size_t checkmate_max_entries = 3'000'000;
+inline constexpr std::size_t checkmate_max_entries = 1'000'000;
 
 namespace detail {
 
