@@ -20,13 +20,15 @@
 /// its variables for frees, and the closure cuts, are of this project: docs/design/0006-ilp.md.
 #pragma once
 
+#include <strata/detail/replay_stages.hpp>
 #include <strata/problem/problem.hpp>
 #include <strata/schedule/schedule.hpp>
+#include <strata/solve/idle_replays.hpp>
 #include <strata/solve/mip_backend.hpp>
+#include <strata/solve/mip_writer.hpp>
 #include <strata/units.hpp>
 
 #include <Eigen/Core>
-#include <Eigen/SparseCore>
 
 #include <algorithm>
 #include <cstddef>
@@ -38,39 +40,6 @@
 #include <vector>
 
 namespace strata {
-
-/// `order` without the replays that nobody reads. Neither the peak nor the cost grows.
-template <class = void>
-[[nodiscard]] auto without_idle_replays(problem const& p, std::span<op_id const> order) -> run_order
-{
-    auto const at = [](std::int32_t i) { return static_cast<std::size_t>(i); };
-    std::vector<char> needed(at(p.tensor_count()), 0);
-    std::vector<std::size_t> first(at(p.op_count()), order.size());
-    for (tensor_id t = 0; t < p.tensor_count(); ++t) {
-        needed[at(t)] = p.is_target(t) ? 1 : 0;
-    }
-    for (std::size_t k = order.size(); k-- > 0;) {
-        first[at(order[k])] = k;
-    }
-    run_order kept;
-    for (std::size_t k = order.size(); k-- > 0;) {
-        auto const o = order[k];
-        auto const outputs = p.outputs(o);
-        if (first[at(o)] != k &&
-            std::none_of(outputs.begin(), outputs.end(), [&](tensor_id t) { return needed[at(t)] != 0; })) {
-            continue;
-        }
-        for (auto t : outputs) {
-            needed[at(t)] = 0;
-        }
-        for (auto t : p.inputs(o)) {
-            needed[at(t)] = 1;
-        }
-        kept.push_back(o);
-    }
-    std::reverse(kept.begin(), kept.end());
-    return kept;
-}
 
 /// The integer program of one problem under one budget.
 template <class = void>
@@ -90,6 +59,8 @@ public:
         : p_(&p)
         , how_(&how)
         , room_(budget - p.resident_bytes())
+        , max_entries_(how.max_entries)
+        , stages_(p, room_, how.lazy)
     {
         choose_units();
         make_passes();
@@ -103,13 +74,13 @@ public:
             }
         }
         if (!too_large()) {
-            finish();
+            model_ = std::move(w_).finish();
         }
         how_ = nullptr;
     }
 
     /// True when the model has more entries than allowed; then it is not there.
-    [[nodiscard]] auto too_large() const noexcept -> bool { return entries_.size() > max_entries_; }
+    [[nodiscard]] auto too_large() const noexcept -> bool { return w_.entries() > max_entries_; }
     [[nodiscard]] auto model() const noexcept -> mip_model const& { return model_; }
     /// What one unit of the objective costs.
     [[nodiscard]] auto cost_unit() const noexcept -> double { return cost_unit_; }
@@ -172,22 +143,21 @@ public:
             }
         }
         for (auto const& e : until_) {
-            x[e.column] = std::max(value(x, e.reader), value(x, e.later));
+            x[e.column] = std::max(detail::value_of(e.reader, x), detail::value_of(e.later, x));
         }
         for (auto const& y : again_) {
             for (auto r = y.from; r < passes_.size(); ++r) {
-                x[y.column] = std::max(x[y.column], value(x, replay(r, y.op)));
+                x[y.column] = std::max(x[y.column], detail::value_of(replay(r, y.op), x));
             }
         }
         return x;
     }
 
 private:
-    /// A column, or a constant.
-    using term = std::int32_t;
-    static constexpr term zero = -1;
-    static constexpr term one = -2;
-    static constexpr term open = -3; // to become a column
+    using term = detail::mip_term;
+    using stages = detail::replay_stages;
+    static constexpr term zero = detail::zero;
+    static constexpr term one = detail::one;
 
     struct pass {
         op_id limit = 0;    // ops below it have run, those from it on have not
@@ -203,7 +173,6 @@ private:
     };
 
     static auto at(std::int32_t i) noexcept -> std::size_t { return static_cast<std::size_t>(i); }
-    static auto value(Eigen::VectorXd const& x, term t) -> double { return t >= 0 ? x[t] : t == one ? 1 : 0; }
 
     void choose_units()
     {
@@ -221,101 +190,13 @@ private:
         room_ = grain > 0 && room_ >= 0 ? room_ / grain * grain : room_;
         byte_unit_ = std::max({1.0, static_cast<double>(grain), static_cast<double>(room_) / most_room});
         cost_unit_ = std::max(static_cast<double>(cost_grain_), static_cast<double>(p_->base_cost()) / most_cost);
-        max_entries_ = how_->max_entries;
-    }
-
-    /// Tensors that may still be wanted once `limit` ops have run, and the ops that may be replayed for them.
-    struct outlook {
-        std::vector<char> wanted, replayed;
-    };
-    [[nodiscard]] auto look_ahead(op_id limit) const -> outlook
-    {
-        auto const& p = *p_;
-        outlook r{std::vector<char>(at(p.tensor_count()), 0), std::vector<char>(at(p.op_count()), 0)};
-        for (tensor_id t = 0; t < p.tensor_count(); ++t) {
-            r.wanted[at(t)] = p.is_target(t) ? 1 : 0;
-        }
-        for (op_id o = p.op_count(); o-- > 0;) {
-            auto const outputs = p.outputs(o);
-            bool const wanted =
-                std::any_of(outputs.begin(), outputs.end(), [&](tensor_id t) { return r.wanted[at(t)] != 0; });
-            if (o < limit) {
-                r.replayed[at(o)] = wanted && p.replayable(o) && fits_alone(o) ? 1 : 0;
-            }
-            if (o >= limit || r.replayed[at(o)] != 0) {
-                for (auto t : p.inputs(o)) {
-                    r.wanted[at(t)] = 1;
-                }
-            }
-        }
-        return r;
-    }
-
-    [[nodiscard]] auto fits_alone(op_id o) const -> bool
-    {
-        auto sum = p_->workspace(o);
-        for (auto list : {p_->inputs(o), p_->outputs(o)}) {
-            for (auto t : list) {
-                sum += p_->size(t);
-            }
-        }
-        return sum <= room_;
-    }
-
-    /// How many ops can run with everything kept that may ever be wanted. Until then nothing need be dropped: whatever an
-    /// order has live there is a part of what is live when nothing is dropped, at no cost.
-    [[nodiscard]] auto carefree() const -> op_id
-    {
-        auto const& p = *p_;
-        for (op_id o = 0; o < p.op_count(); ++o) {
-            auto sum = p.workspace(o);
-            for (auto t : p.outputs(o)) {
-                sum += p.producers(t).front() == o ? p.size(t) : 0;
-            }
-            for (tensor_id t = 0; t < p.tensor_count(); ++t) {
-                auto const makers = p.producers(t);
-                bool const there = !makers.empty() && makers.front() < o;
-                sum += there && (makers.back() >= o || outlook_[at(o)].wanted[at(t)] != 0) ? p.size(t) : 0;
-            }
-            if (sum > room_) {
-                return o;
-            }
-        }
-        return p.op_count();
-    }
-
-    /// Leaves only the replays of stage `limit` that its first run reads, or another of its replays, or the end.
-    void keep_what_is_read(op_id limit, std::vector<char>& replayed) const
-    {
-        auto const& p = *p_;
-        for (op_id o = limit; o-- > 0;) {
-            bool read = false;
-            for (auto t : p.outputs(o)) {
-                read = read || (limit == p.op_count() && p.is_target(t));
-                for (auto reader : p.consumers(t)) {
-                    read = read || reader == limit || (reader < limit && replayed[at(reader)] != 0);
-                }
-            }
-            replayed[at(o)] = read ? replayed[at(o)] : 0;
-        }
     }
 
     void make_passes()
     {
         auto const n = p_->op_count();
         for (op_id t = 0; t <= n; ++t) {
-            outlook_.push_back(look_ahead(t));
-        }
-        carefree_ = carefree();
-        for (op_id t = 0; t <= n; ++t) {
-            stage_replays_.push_back(outlook_[at(t)].replayed);
-            auto& replayed = stage_replays_.back();
-            if (t < carefree_) {
-                replayed.assign(replayed.size(), 0);
-            } else if (how_->lazy) {
-                keep_what_is_read(t, replayed);
-            }
-            bool const any = std::any_of(replayed.begin(), replayed.end(), [](char c) { return c != 0; });
+            bool const any = stages_.any_replay(t);
             for (int i = 1; i < how_->passes && any; ++i) {
                 passes_.push_back({t, none});
             }
@@ -323,28 +204,6 @@ private:
                 passes_.push_back({t, t < n ? t : none});
             }
         }
-    }
-
-    /// What is known of S[r,v] from the start.
-    [[nodiscard]] auto live_for_sure(op_id limit, tensor_id t) const -> term
-    {
-        auto const makers = p_->producers(t);
-        if (makers.empty() || makers.front() >= limit) {
-            return zero;
-        }
-        if (makers.back() >= limit) {
-            return one; // begun and not complete
-        }
-        if (outlook_[at(limit)].wanted[at(t)] == 0) {
-            return zero;
-        }
-        if (limit < carefree_) {
-            return one;
-        }
-        auto const readers = p_->consumers(t);
-        bool const needed = p_->is_target(t) || (!readers.empty() && readers.back() >= limit);
-        bool const again = makers.size() == 1 && outlook_[at(limit)].replayed[at(makers.front())] != 0;
-        return needed && !again ? one : open;
     }
 
     void make_columns()
@@ -356,13 +215,15 @@ private:
             replay_[r].assign(at(limit), zero);
             live_[r].assign(at(p_->tensor_count()), zero);
             for (op_id o = 0; o < limit; ++o) {
-                if (stage_replays_[at(limit)][at(o)] != 0) {
-                    replay_[r][at(o)] = add_column(static_cast<double>(p_->cost(o)) / cost_unit_, true);
+                if (stages_.may_replay(limit, o)) {
+                    replay_[r][at(o)] = w_.add_column(static_cast<double>(p_->cost(o)) / cost_unit_, true);
                 }
             }
             for (tensor_id t = 0; t < p_->tensor_count(); ++t) {
-                auto const known = live_for_sure(limit, t);
-                live_[r][at(t)] = known == open ? add_column(0, false) : known;
+                auto const known = stages_.live_at(limit, t);
+                live_[r][at(t)] = known == stages::life::open      ? w_.add_column(0, false)
+                                  : known == stages::life::certain ? one
+                                                                   : zero;
             }
         }
         live_.back().assign(at(p_->tensor_count()), zero);
@@ -371,45 +232,11 @@ private:
         }
     }
 
-    auto add_column(double cost, bool whole) -> term
-    {
-        cost_.push_back(cost);
-        upper_.push_back(1);
-        whole_.push_back(whole ? 1 : 0);
-        return static_cast<term>(cost_.size() - 1);
-    }
-
     [[nodiscard]] auto replay(std::size_t r, op_id o) const -> term
     {
         return o < passes_[r].limit ? replay_[r][at(o)] : zero;
     }
     [[nodiscard]] auto live(std::size_t r, tensor_id t) const -> term { return live_[r][at(t)]; }
-
-    /// A row under construction: lower <= what is put in.
-    void put(term t, double factor)
-    {
-        if (t >= 0) {
-            entries_.emplace_back(static_cast<int>(row_lower_.size()), t, factor);
-        } else if (t == one) {
-            constant_ += factor;
-        }
-    }
-    void close(double lower)
-    {
-        row_lower_.push_back(lower - constant_);
-        constant_ = 0;
-    }
-    /// a <= b + c
-    void at_most(term a, term b, term c = zero)
-    {
-        if (a == zero || b == one || c == one || a == b || a == c) {
-            return;
-        }
-        put(b, 1);
-        put(c, 1);
-        put(a, -1);
-        close(0);
-    }
 
     void add_pass(std::size_t r)
     {
@@ -452,11 +279,11 @@ private:
                 later = until(use, later);
             }
             hold(maker + 1, from, t, later);
-            at_most(later, live(r, t), again);
+            w_.at_most(later, live(r, t), again);
             if (again >= 0 && live(r, t) != zero) {
-                put(again, -1);
-                put(live(r, t), -1);
-                close(-1);
+                w_.put(again, -1);
+                w_.put(live(r, t), -1);
+                w_.close(-1);
             }
         }
         if (how_->lazy) {
@@ -493,10 +320,10 @@ private:
                 std::sort(readers.begin(), readers.end());
                 readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
                 for (auto x : readers) {
-                    put(x, 1);
+                    w_.put(x, 1);
                 }
-                put(replay(r, o), -1);
-                close(0);
+                w_.put(replay(r, o), -1);
+                w_.close(0);
             }
         }
     }
@@ -510,10 +337,10 @@ private:
         if (later == zero) {
             return use;
         }
-        auto const c = add_column(0, false);
+        auto const c = w_.add_column(0, false);
         until_.push_back({c, use, later});
-        at_most(use, c);
-        at_most(later, c);
+        w_.at_most(use, c);
+        w_.at_most(later, c);
         return c;
     }
 
@@ -535,15 +362,15 @@ private:
             }
             for (auto const& [t, x] : held) {
                 if (x >= 0 && sure + p_->size(t) > room_) {
-                    upper_[at(x)] = 0; // does not fit beside what is there for sure
+                    w_.forbid(x); // does not fit beside what is there for sure
                 }
             }
         }
-        put(runs, -static_cast<double>(workspace) / byte_unit_);
+        w_.put(runs, -static_cast<double>(workspace) / byte_unit_);
         for (auto const& [t, x] : held) {
-            put(x, -static_cast<double>(p_->size(t)) / byte_unit_);
+            w_.put(x, -static_cast<double>(p_->size(t)) / byte_unit_);
         }
-        close(-static_cast<double>(room_) / byte_unit_);
+        w_.close(-static_cast<double>(room_) / byte_unit_);
     }
 
     /// Cuts at the start of the pass that follows the first run of `o`: what is needed from there on is live there or made
@@ -562,13 +389,13 @@ private:
             if (replay(r, a) == zero) {
                 continue;
             }
-            again[at(a)] = add_column(0, false);
+            again[at(a)] = w_.add_column(0, false);
             again_.push_back({again[at(a)], a, r});
             for (auto q = r; q < passes_.size(); ++q) {
-                put(replay(q, a), 1);
+                w_.put(replay(q, a), 1);
             }
-            put(again[at(a)], -1);
-            close(0);
+            w_.put(again[at(a)], -1);
+            w_.close(0);
         }
         auto const made_again = [&](tensor_id t) {
             return p.accumulated(t) || p.producer(t) >= limit ? zero : again[at(p.producer(t))];
@@ -578,30 +405,15 @@ private:
                 continue;
             }
             for (auto t : p.inputs(a)) {
-                at_most(again[at(a)], live(r, t), made_again(t));
+                w_.at_most(again[at(a)], live(r, t), made_again(t));
             }
             for (auto t : p.outputs(a)) {
                 auto const readers = p.consumers(t);
                 if (p.is_target(t) || (!readers.empty() && readers.back() >= limit)) {
-                    at_most(one, live(r, t), again[at(a)]);
+                    w_.at_most(one, live(r, t), again[at(a)]);
                 }
             }
         }
-    }
-
-    void finish()
-    {
-        auto const columns = static_cast<Eigen::Index>(cost_.size());
-        auto const rows = static_cast<Eigen::Index>(row_lower_.size());
-        model_.objective = Eigen::Map<Eigen::VectorXd const>(cost_.data(), columns);
-        model_.rows.resize(rows, columns);
-        model_.rows.setFromTriplets(entries_.begin(), entries_.end());
-        model_.row_lower = Eigen::Map<Eigen::VectorXd const>(row_lower_.data(), rows);
-        model_.row_upper = Eigen::VectorXd::Constant(rows, infinite);
-        model_.column_lower = Eigen::VectorXd::Zero(columns);
-        model_.column_upper = Eigen::Map<Eigen::VectorXd const>(upper_.data(), columns);
-        model_.integer = std::move(whole_);
-        entries_.clear();
     }
 
     /// The pass of each run of `order`, none too many; empty if that cannot be.
@@ -637,17 +449,12 @@ private:
     double byte_unit_ = 1, cost_unit_ = 1;
     cost_t cost_grain_ = 0;
     std::size_t max_entries_ = 0;
-    std::vector<outlook> outlook_;                 // by number of ops that have run
-    std::vector<std::vector<char>> stage_replays_; // likewise: the columns R there are
-    op_id carefree_ = 0;
+    stages stages_;
     std::vector<pass> passes_;
     std::vector<std::vector<term>> replay_, live_; // R and S
     std::vector<live_until> until_;                // E, each after those it depends on
     std::vector<run_again> again_;                 // Y
-    std::vector<double> cost_, upper_, row_lower_;
-    std::vector<char> whole_;
-    std::vector<Eigen::Triplet<double>> entries_;
-    double constant_ = 0;
+    detail::mip_writer w_;
     mip_model model_;
 };
 
