@@ -156,6 +156,8 @@ private:
                                       nullptr);
         solver_.messageHandler()->setLogLevel(0);
         solver_.getModelPtr()->setLogLevel(0);
+        solver_.setHintParam(
+            OsiDoPresolveInInitial, false, OsiHintDo); // CLP 1.17 leaks memory when it finds infeasibility
         solver_.loadProblem(matrix,
                             finite(m_->column_lower).data(),
                             finite(m_->column_upper).data(),
