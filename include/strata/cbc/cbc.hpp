@@ -32,6 +32,7 @@
 #include <coin/ClpSimplex.hpp>
 #include <coin/CoinError.hpp>
 #include <coin/CoinFinite.hpp>
+#include <coin/CoinMessageHandler.hpp>
 #include <coin/CoinPackedMatrix.hpp>
 #include <coin/OsiClpSolverInterface.hpp>
 
@@ -46,6 +47,15 @@ struct cbc_watch {
     double best = infinite;
     std::exception_ptr thrown = {};
     [[nodiscard]] auto must_stop() const noexcept -> bool { return thrown || request->stop.expired(); }
+};
+
+/// Swallows what CBC and its parts would print; log levels alone do not reach all of them.
+template <class = void>
+class basic_coin_silence : public CoinMessageHandler {
+public:
+    auto print() -> int override { return 0; }
+    void checkSeverity() override {} // whose default ends the program
+    [[nodiscard]] auto clone() const -> CoinMessageHandler* override { return new basic_coin_silence(*this); }
 };
 
 /// Stops a linear program between two of its iterations.
@@ -154,8 +164,9 @@ private:
                                       rows.innerIndexPtr(),
                                       rows.outerIndexPtr(),
                                       nullptr);
-        solver_.messageHandler()->setLogLevel(0);
-        solver_.getModelPtr()->setLogLevel(0);
+        silence_.setLogLevel(0);
+        solver_.passInMessageHandler(&silence_);
+        solver_.getModelPtr()->passInMessageHandler(&silence_);
         solver_.setHintParam(
             OsiDoPresolveInInitial, false, OsiHintDo); // CLP 1.17 leaks memory when it finds infeasibility
         solver_.loadProblem(matrix,
@@ -233,6 +244,7 @@ private:
     [[nodiscard]] auto branch_and_cut(double bound) -> mip_outcome
     {
         CbcModel model(solver_);
+        model.passInMessageHandler(&silence_);
         CbcSolverUsefulData settings;
         settings.noPrinting_ = true;
         settings.useSignalHandler_ = false;
@@ -287,6 +299,7 @@ private:
     mip_request const* r_;
     cbc_watch watch_;
     std::optional<Eigen::VectorXd> start_;
+    basic_coin_silence<> silence_; // outlives the solver
     OsiClpSolverInterface solver_;
     bool whole_ = false;
 };
