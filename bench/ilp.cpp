@@ -106,7 +106,7 @@ auto make(instance const& i) -> problem
 
 auto cell(double x) -> std::string { return x < 0 ? "none" : bench::number(x, 3); }
 
-struct run {
+struct trial {
     problem const* p;
     bytes_t bytes;
     run_order known;
@@ -161,7 +161,7 @@ auto rows_of(instance const& i, std::chrono::seconds patience, bool glpk_too) ->
     int wrong = 0;
     for (auto percent : i.budgets) {
         auto const bytes = budget::fraction(percent / 100.0).resolve(p.resident_bytes(), dynamic);
-        run r{&p, bytes, {}, patience};
+        trial r{&p, bytes, {}, patience};
         std::vector<op_id> all(static_cast<std::size_t>(p.op_count()));
         std::iota(all.begin(), all.end(), 0);
         auto const cut = lower_bound(p, bytes, all);

@@ -10,10 +10,13 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <stop_token>
+#include <unistd.h>
 #include <vector>
 
 #include "tests/support/catch.hpp"
@@ -314,6 +317,37 @@ void check_limits(B const& b)
     CHECK_THROWS_AS(b.solve(hard, {.on_progress = [](mip_progress const&) { throw std::runtime_error("enough"); }}),
                     std::runtime_error);
     CHECK(answer(b, easy).status == mip_status::optimal);
+}
+
+/// Bytes that reach the standard output while `f` runs, whoever writes them.
+template <class F>
+auto printed_by(F const& f) -> std::int64_t
+{
+    std::fflush(stdout);
+    std::unique_ptr<std::FILE, int (*)(std::FILE*)> const sink(std::tmpfile(), &std::fclose);
+    REQUIRE(sink != nullptr);
+    auto const terminal = dup(STDOUT_FILENO);
+    dup2(fileno(sink.get()), STDOUT_FILENO);
+    f();
+    std::fflush(stdout);
+    auto const bytes = lseek(STDOUT_FILENO, 0, SEEK_CUR);
+    dup2(terminal, STDOUT_FILENO);
+    close(terminal);
+    return bytes;
+}
+
+template <mip_backend B>
+void check_silence(B const& b)
+{
+    REQUIRE(printed_by([] { std::printf("four"); }) == 4);
+    CHECK(printed_by([&] {
+              (void)b.solve(stubborn_model(), {.max_nodes = 5});
+              (void)b.solve(with_row(box_model(3, true), {2, 2, 2}, 5, 5), {});
+              (void)b.solve(with_row(box_model(3, false), {1, 1, 1}, 40, 50), {});
+              for (std::uint64_t seed = 0; seed < 5; ++seed) {
+                  (void)b.solve(random_model(seed, 5, 4), {});
+              }
+          }) == 0);
 }
 
 } // namespace strata::test

@@ -31,4 +31,6 @@ TEST_CASE("cbc: equals enumeration on small integer programs, with cutoffs and s
 
 TEST_CASE("cbc: stops when asked to, with what it has") { check_limits(cbc{}); }
 
+TEST_CASE("cbc: prints nothing") { check_silence(cbc{}); }
+
 } // namespace

@@ -31,4 +31,6 @@ TEST_CASE("glpk: equals enumeration on small integer programs, with cutoffs and 
 
 TEST_CASE("glpk: stops when asked to, with what it has") { check_limits(glpk{}); }
 
+TEST_CASE("glpk: prints nothing") { check_silence(glpk{}); }
+
 } // namespace
