@@ -154,7 +154,7 @@ struct trial {
     }
 };
 
-auto rows_of(instance const& i, std::chrono::seconds patience, bool glpk_too) -> int
+auto rows_of(instance const& i, std::chrono::seconds patience) -> int
 {
     auto const p = make(i);
     auto const dynamic = peak_of(p, keep_all_order(p)) - p.resident_bytes();
@@ -177,12 +177,8 @@ auto rows_of(instance const& i, std::chrono::seconds patience, bool glpk_too) ->
         }
         r.relaxation(cbc{}, 0);
         r.relaxation(cbc{}, 1);
-        if (glpk_too) {
-            r.program(glpk{}, 0);
-            r.program(glpk{}, 1);
-        } else {
-            std::cout << "– | – | – | – | ";
-        }
+        r.program(glpk{}, 0);
+        r.program(glpk{}, 1);
         r.program(cbc{}, 0);
         r.program(cbc{}, 1);
         std::cout << '\n' << std::flush;
@@ -213,15 +209,15 @@ int main(int argc, char** argv)
                                        {"resmlp3", residual_mlp, 3, {60, 50}},
                                        {"resmlp4", residual_mlp, 4, {60, 50}},
                                        {"unet1", tiny_u_net, 1, {60, 50}},
-                                       {"gpt1", gpt, 1, {80, 70}},
+                                       {"gpt1", gpt, 1, {80, 75}},
                                        {"unet2", tiny_u_net, 2, {60, 50}},
-                                       {"gpt2", gpt, 2, {60, 50}}};
+                                       {"gpt2", gpt, 2, {70, 60}}};
     if (smoke) {
         instances = {{"chain6", chain, 6, {60}}, {"resmlp2", residual_mlp, 2, {60}}};
     }
     int wrong = 0;
     for (auto const& i : instances) {
-        wrong += rows_of(i, patience, i.name != "unet2" && i.name != "gpt2");
+        wrong += rows_of(i, patience);
     }
     std::cout << "\norders that the judge refuses or prices otherwise: " << wrong << '\n';
     return wrong == 0 ? 0 : 1;
