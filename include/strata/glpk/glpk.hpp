@@ -4,7 +4,7 @@
 ///
 /// GLPK is under the GPL, so it is a component of its own and nothing else in the library needs it. It ends the program
 /// when handed what it does not like; therefore every model is checked before, and the terminal is kept silent. Its
-/// per-thread environment is left as it was found: made here, it is freed here. Good up to some fifty ops per block.
+/// per-thread environment is left as it was found: made here, it is freed here. Good up to some sixty ops per block.
 #pragma once
 
 #include <strata/result.hpp>
