@@ -3,7 +3,7 @@
 /// @brief COIN-OR's branch-and-cut solver CBC as a `mip_backend`.
 ///
 /// A component like any other and not a test fixture, because programs that cannot take GLPK's licence can take this one
-/// (EPL), and because it is the faster of the two: some hundred ops per block. The tests use it as an oracle for GLPK.
+/// (EPL), and because it ends on some steps on which GLPK does not. The tests use it as an oracle for GLPK.
 #pragma once
 
 #include <strata/result.hpp>
