@@ -31,4 +31,4 @@ need_packages() {
 
 # What every build needs, and what the tests need on top.
 strata_build_packages=(g++ cmake ninja-build ccache libeigen3-dev libboost-dev nlohmann-json3-dev libcli11-dev)
-strata_test_packages=(catch2 clang-16 clang-tidy-16 clang-format-16 libclang-rt-16-dev)
+strata_test_packages=(libglpk-dev coinor-libcbc-dev catch2 clang-16 clang-tidy-16 clang-format-16 libclang-rt-16-dev)

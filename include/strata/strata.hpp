@@ -63,6 +63,7 @@
 #include <strata/solve/exhaustive.hpp>
 #include <strata/solve/fill.hpp>
 #include <strata/solve/greedy.hpp>
+#include <strata/solve/idle_replays.hpp>
 #include <strata/solve/just_in_time.hpp>
 #include <strata/solve/keep_all.hpp>
 #include <strata/solve/life_table.hpp>

@@ -103,17 +103,18 @@ check_dependencies() {
   mapfile -t h < <(headers)
   mapfile -t all < <(sources)
   {
-    includes_only_in 'Eigen/' 'include/strata/cost/' "${h[@]}"
+    includes_only_in 'Eigen/' 'include/strata/(cost|solve|glpk|cbc)/' "${h[@]}"
     includes_only_in 'boost/' 'include/strata/(cost|solve|pipeline)/' "${h[@]}"
     includes_only_in 'nlohmann/' 'include/strata/io/' "${h[@]}"
     includes_only_in 'CLI/' 'examples/cli/' "${all[@]}"
     includes_only_in 'glpk' 'include/strata/glpk/' "${h[@]}"
+    includes_only_in '(coin/|Cbc|Clp|Osi)' 'include/strata/cbc/' "${h[@]}"
     includes_only_in 'cuda' 'include/strata/cuda/' "${h[@]}"
     includes_only_in '(ATen|torch|c10)/' 'include/strata/torch/' "${h[@]}"
   } | refuse "third-party headers outside the folder that may include them" || status=1
   includes_only_in 'boost/(hana[.]hpp|[^h]|h[^a]|ha[^n])' 'nowhere' "${h[@]}" |
     refuse "of Boost only the small headers of Hana are used" || status=1
-  includes_only_in '(ranges|iostream|format|regex|expected|print)>' 'include/strata/(io|glpk|cuda|torch)/' "${h[@]}" |
+  includes_only_in '(ranges|iostream|format|regex|expected|print)>' 'include/strata/(io|glpk|cbc|cuda|torch)/' "${h[@]}" |
     refuse "standard headers that are too slow, or too new, for the core" || status=1
   { grep -nE '^ *# *include *<strata/strata.hpp>' "${h[@]}" || true; } |
     refuse "no header of the library includes the umbrella" || status=1

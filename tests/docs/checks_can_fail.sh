@@ -103,6 +103,7 @@ refuses dependencies 'small headers' "echo '#include <boost/graph/x.hpp>' >>incl
 refuses dependencies 'nlohmann' "echo '#include <nlohmann/json.hpp>' >>include/strata/error.hpp"
 refuses dependencies 'CLI' "echo '#include <CLI/CLI.hpp>' >>examples/01_one.cpp"
 refuses dependencies 'glpk' "echo '#include <glpk.h>' >>include/strata/error.hpp"
+refuses dependencies 'coin' "echo '#include <coin/CbcModel.hpp>' >>include/strata/error.hpp"
 refuses dependencies 'cuda' "echo '#include <cuda_runtime_api.h>' >>include/strata/error.hpp"
 refuses dependencies 'torch' "echo '#include <torch/torch.h>' >>include/strata/error.hpp"
 refuses dependencies 'ranges' "echo '#include <ranges>' >>include/strata/error.hpp"

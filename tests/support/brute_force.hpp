@@ -9,6 +9,9 @@
 ///  - more live tensors are never worse: a state is dropped if one at most as costly, with the same ops run, holds more;
 ///  - what no remaining run can use is freed at once, and what a remaining run needs and no replay can bring back stays.
 /// Whatever `validate` forbids is not searched. It reads the spec alone.
+///
+/// With a number of passes only part of it is searched: between two first runs, the replays are at most so many runs of
+/// ascending ops. One pass is the stage of Checkmate's integer program.
 #pragma once
 
 #include <strata/problem/problem.hpp>
@@ -43,8 +46,9 @@ struct optimum {
 /// The exact solver of one problem. Requires: at most 32 ops and 64 tensors that are not resident.
 class brute_force {
 public:
-    explicit brute_force(problem const& p, first_runs order = first_runs::in_index_order)
+    explicit brute_force(problem const& p, first_runs order = first_runs::in_index_order, int passes = 0)
         : any_order_(order == first_runs::in_any_order)
+        , passes_(passes)
     {
         read(p.spec());
     }
@@ -115,6 +119,12 @@ private:
         cost_t extra = 0;
         std::size_t parent = 0;
         int op = -1;
+        int last = -1; ///< with passes: the replay before, since the last first run
+        int pass = 0;  ///< and its pass
+        [[nodiscard]] auto key() const -> std::uint64_t
+        {
+            return done | static_cast<std::uint64_t>(last + 1) << 32U | static_cast<std::uint64_t>(pass) << 40U;
+        }
     };
 
     static auto bit(std::size_t i) -> set { return set{1} << i; }
@@ -278,7 +288,7 @@ private:
             auto const i = open_.top().node;
             open_.pop();
             auto const n = nodes_[i];
-            auto& settled = settled_[n.done];
+            auto& settled = settled_[n.key()];
             if (beaten(settled, n.live)) {
                 continue;
             }
@@ -326,6 +336,13 @@ private:
             m.extra = n.extra + (first ? 0 : x.cost);
             m.parent = from;
             m.op = static_cast<int>(o);
+            if (passes_ > 0 && !first) {
+                m.last = m.op;
+                m.pass = n.pass + (m.op > n.last ? 0 : 1);
+                if (m.pass >= passes_) {
+                    return;
+                }
+            }
             push(m, with_costs);
         };
         if (size_of(optional) <= room) {
@@ -361,11 +378,11 @@ private:
 
     void push(node const& n, bool with_costs)
     {
-        auto const found = settled_.find(n.done);
+        auto const found = settled_.find(n.key());
         if (found != settled_.end() && beaten(found->second, n.live)) {
             return;
         }
-        auto const [it, fresh] = best_[n.done].try_emplace(n.live, n.extra);
+        auto const [it, fresh] = best_[n.key()].try_emplace(n.live, n.extra);
         if (!fresh) {
             if (!with_costs || it->second <= n.extra) {
                 return;
@@ -416,6 +433,7 @@ private:
     };
 
     bool any_order_;
+    int passes_;
     std::vector<op_facts> ops_;
     std::vector<bytes_t> bytes_;
     std::vector<tensor_id> id_;
@@ -426,8 +444,8 @@ private:
 
     std::unordered_map<ops, stage> stages_;
     std::vector<node> nodes_;
-    std::unordered_map<ops, std::vector<set>> settled_;
-    std::unordered_map<ops, std::unordered_map<set, cost_t>> best_;
+    std::unordered_map<std::uint64_t, std::vector<set>> settled_; ///< by `node::key`
+    std::unordered_map<std::uint64_t, std::unordered_map<set, cost_t>> best_;
     std::priority_queue<entry> open_;
     std::size_t settled_count_ = 0;
 };

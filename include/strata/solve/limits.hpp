@@ -53,6 +53,16 @@ public:
         return cancel_.stop_requested() || (end_ != clock::time_point::max() && clock::now() >= end_);
     }
 
+    /// Time left until the deadline, not negative; nothing without a deadline. For code that takes a time, not a question.
+    [[nodiscard]] auto remaining() const noexcept -> std::optional<std::chrono::nanoseconds>
+    {
+        if (end_ == clock::time_point::max()) {
+            return {};
+        }
+        auto const now = clock::now();
+        return end_ > now ? std::chrono::nanoseconds(end_ - now) : std::chrono::nanoseconds(0);
+    }
+
     /// The error for a run that had to stop with nothing to show.
     [[nodiscard]] auto why() const noexcept -> errc
     {
