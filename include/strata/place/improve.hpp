@@ -148,20 +148,31 @@ private:
             between.emplace(lifetimes_, alignment_, how_.seed);
         }
         std::int64_t work = 16'000;
-        bytes_t parts = 4; // of what is wasted: one of them is to be saved next
+        auto const every_rule = small ? std::min(between->once() * node_work(), effort_ / 2) : 0;
+        bytes_t parts = 8; // of what is wasted: one of them is to be saved next
         for (std::size_t round = 0; going(); ++round, work *= 2) {
-            if (mend(repair, starts_[round % starts_.size()].offsets, low_, small ? work / 4 : work) ||
-                (small && attempt(*for_goal, low_, work))) {
-                return;
+            // Small sets are best lowered step by step first; of large ones, few buffers are in the way.
+            if (round > 0 || !small) {
+                if (mend(repair, starts_[round % starts_.size()].offsets, low_, small ? work / 4 : work) ||
+                    (small && attempt(*for_goal, low_, 2 * work))) {
+                    return;
+                }
             }
             while (going()) {
                 auto const next = arena_ - std::max<bytes_t>(1, (arena_ - low_) / parts);
-                if (!(small && attempt(*between, next, work)) && !mend(repair, offsets_, next, work / 4)) {
+                if (!(small && attempt(*between, next, std::max(work, every_rule))) &&
+                    !mend(repair, offsets_, next, work / 4)) {
                     break;
                 }
             }
             parts += parts < finest ? parts / 2 : 0;
         }
+    }
+
+    /// What one node of an exhaustive search takes.
+    [[nodiscard]] auto node_work() const -> std::int64_t
+    {
+        return 1 + static_cast<std::int64_t>(lifetimes_.size() / 64);
     }
 
     auto mend(ejection_search& s, std::vector<bytes_t> const& from, bytes_t capacity, std::int64_t work) -> bool
@@ -183,7 +194,7 @@ private:
         if (!going()) {
             return false;
         }
-        auto const each = 1 + static_cast<std::int64_t>(lifetimes_.size() / 64); // what a node takes
+        auto const each = node_work();
         auto const before = s.nodes();
         auto const answer =
             s.run(capacity, std::max<std::int64_t>(1, std::min(work, effort_ - spent_) / each), how_.stop);

@@ -131,6 +131,26 @@ TEST_CASE("place: equals the optimum by enumeration on eight buffers that first 
     }
 }
 
+TEST_CASE("capacity_search: found and impossible agree with enumeration at every capacity, whatever the seed")
+{
+    // Many small instances with few distinct sizes and times: equal buffers, twins and touching lives are common there.
+    std::mt19937 random(19);
+    using answer = strata::detail::capacity_search::answer;
+    for (int round = 0; round < 1500; ++round) {
+        auto const v = random_lifetimes(random, 4 + random() % 3, 3 + random() % 5, 2 + random() % 4);
+        auto const optimum = brute_force(v).arena();
+        strata::detail::capacity_search s(v, 1, random());
+        INFO("round " << round);
+        for (bytes_t capacity = std::max<bytes_t>(0, optimum - 3); capacity <= optimum + 2; ++capacity) {
+            auto const expected = capacity < optimum ? answer::impossible : answer::found;
+            REQUIRE(s.run(capacity, 1'000'000, {}) == expected);
+            if (expected == answer::found) {
+                REQUIRE_FALSE(strata::check(strata::detail::make_placement(v, s.offsets(), 1)).has_value());
+            }
+        }
+    }
+}
+
 TEST_CASE("capacity_search: a load that cannot be reached is no artefact of the search")
 {
     // First fit 9, load 7; enumeration agrees with the search that 8 is best.
