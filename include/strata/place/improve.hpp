@@ -30,7 +30,7 @@ namespace strata {
 struct improve_options {
     bytes_t goal = 0; ///< an arena of at most this many bytes is good enough; the load always is
     std::int64_t effort =
-        1'000'000;          ///< buffers placed, or search nodes visited, in all; about a microsecond or two each
+        1'000'000;          ///< units of work in all, about a microsecond or two each; see `basic_group_improver`
     std::uint64_t seed = 1; ///< of every random choice
     stop_watch stop{};      ///< the best placement so far is returned when it expires
 };
@@ -38,6 +38,9 @@ struct improve_options {
 namespace detail {
 
 /// Works on buffers of which none can be moved without regard to the others.
+///
+/// A unit of work is a buffer placed by first fit, or put back by `ejection_search` with 32 others in the way, or 1/(1 + n/64)
+/// of a node of `capacity_search`.
 template <class = void>
 class basic_group_improver {
 public:
