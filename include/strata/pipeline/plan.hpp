@@ -246,10 +246,11 @@ template <class = void>
 place_well(problem const& p, schedule const& s, bytes_t load, bytes_t room, limits const& lim, stop_watch const& stop)
     -> result<placement>
 {
-    constexpr std::int64_t most = 400'000;
+    constexpr std::int64_t least = 30'000;
+    constexpr std::int64_t most = 500'000;
     auto buffers = lifetimes_of(p, s);
     auto const n = static_cast<std::int64_t>(buffers.size());
-    auto const thorough = std::min(most, 300 * n);
+    auto const thorough = std::clamp(n * n, least, most);
     auto const good = load + load / 200;
     place_options how{.alignment = p.alignment(), .target = room, .effort = thorough, .seed = lim.seed, .stop = stop};
     if (stop.expired()) {
@@ -259,7 +260,7 @@ place_well(problem const& p, schedule const& s, bytes_t load, bytes_t room, limi
     }
     auto placed = place(std::move(buffers), how);
     if (placed && placed->arena <= room && placed->arena > good) {
-        return improve(*std::move(placed), {good, thorough / 4, lim.seed, stop}); // needs not succeed
+        return improve(*std::move(placed), {good, thorough / 2, lim.seed, stop}); // needs not succeed
     }
     return placed;
 }
@@ -274,7 +275,7 @@ template <solver S>
     -> result<certified_plan>
 {
     constexpr int attempts = 6;
-    constexpr int refinements = 2; // of those attempts
+    constexpr int refinements = 1; // of those attempts
     auto const& p = with.subject();
     auto const room = bytes - p.resident_bytes();
     auto const studied = with.analyse(bytes, stop);
@@ -330,7 +331,7 @@ template <solver S>
         if (made) {
             // Whether less had been enough: worth asking while both bytes and cost lie apart.
             bool const gain = static_cast<double>(made->certificate.cost - cost_of_failed) >
-                              5e-4 * static_cast<double>(p.base_cost());
+                              2e-3 * static_cast<double>(p.base_cost());
             if (i == 0 || refined == refinements || !gain || fails - works <= room / 400 || stop.expired()) {
                 return *std::move(made);
             }

@@ -63,6 +63,11 @@ public:
 
     /// The offsets found by the last `run` that answered `found`, as ordered in the constructor.
     [[nodiscard]] auto offsets() const noexcept -> std::vector<bytes_t> const& { return offsets_; }
+    /// Nodes that it takes to try every rule once at a new capacity.
+    [[nodiscard]] auto once() const noexcept -> std::int64_t
+    {
+        return static_cast<std::int64_t>(rules) * (quick + static_cast<std::int64_t>(x_.size.size()));
+    }
     /// Nodes visited so far, over all runs.
     [[nodiscard]] auto nodes() const noexcept -> std::int64_t { return visited_; }
 
@@ -74,6 +79,7 @@ private:
         index rank;
     };
     static constexpr std::uint64_t rules = 9;
+    static constexpr std::int64_t quick = 500; // nodes of the first rounds, beside one for each buffer
 
     static auto at(index i) noexcept -> std::size_t { return static_cast<std::size_t>(i); }
     void make_ranks(std::uint64_t rule, std::uint64_t cycle);
@@ -99,7 +105,8 @@ private:
     std::vector<double> failures_; // of each buffer, fading
 
     bytes_t capacity_ = -1;
-    std::uint64_t round_ = 0; // at this capacity; rules take turns
+    std::uint64_t round_ = 0; // rules take turns
+    std::uint64_t tried_ = 0; // rounds at this capacity
     std::int64_t nodes_per_round_ = 0;
     std::vector<char> placed_;
     std::vector<bytes_t> floor_;                   // lowest offset above everything placed in the life of a buffer
@@ -170,14 +177,14 @@ auto basic_capacity_search<Lazy>::run(bytes_t capacity, std::int64_t max_nodes, 
 {
     if (capacity != capacity_) {
         capacity_ = capacity;
-        round_ = 0;
-        nodes_per_round_ = 2000;
+        tried_ = 0; // the rule that goes first is the one that was the last to succeed
+        nodes_per_round_ = quick + static_cast<std::int64_t>(x_.size.size());
     }
     stop_ = &stop;
     auto const give_up_at = visited_ + max_nodes;
-    for (; visited_ < give_up_at; ++round_) {
+    for (; visited_ < give_up_at; ++round_, ++tried_) {
         auto const rule = round_ % rules;
-        if (rule == 0 && round_ > 0) {
+        if (tried_ % rules == 0 && tried_ > 0) {
             nodes_per_round_ += nodes_per_round_ / 2;
             for (auto& f : failures_) {
                 f /= 2;

@@ -31,7 +31,7 @@ namespace strata {
 struct improve_options {
     bytes_t goal = 0; ///< an arena of at most this many bytes is good enough; the load always is
     std::int64_t effort =
-        1'000'000;          ///< buffers placed, or search nodes visited, in all; about a microsecond or two each
+        1'000'000;          ///< units of work in all, about a microsecond or two each; see `basic_group_improver`
     std::uint64_t seed = 1; ///< of every random choice
     stop_watch stop{};      ///< the best placement so far is returned when it expires
 };
@@ -39,6 +39,9 @@ struct improve_options {
 namespace detail {
 
 /// Works on buffers of which none can be moved without regard to the others.
+///
+/// A unit of work is a buffer placed by first fit, or put back by `ejection_search` with 32 others in the way, or 1/(1 + n/64)
+/// of a node of `capacity_search`.
 template <class = void>
 class basic_group_improver {
 public:
@@ -149,20 +152,31 @@ private:
             between.emplace(lifetimes_, alignment_, how_.seed);
         }
         std::int64_t work = 16'000;
-        bytes_t parts = 4; // of what is wasted: one of them is to be saved next
+        auto const every_rule = small ? std::min(between->once() * node_work(), effort_ / 2) : 0;
+        bytes_t parts = 8; // of what is wasted: one of them is to be saved next
         for (std::size_t round = 0; going(); ++round, work *= 2) {
-            if (mend(repair, starts_[round % starts_.size()].offsets, low_, small ? work / 4 : work) ||
-                (small && attempt(*for_goal, low_, work))) {
-                return;
+            // Small sets are best lowered step by step first; of large ones, few buffers are in the way.
+            if (round > 0 || !small) {
+                if (mend(repair, starts_[round % starts_.size()].offsets, low_, small ? work / 4 : work) ||
+                    (small && attempt(*for_goal, low_, 2 * work))) {
+                    return;
+                }
             }
             while (going()) {
                 auto const next = arena_ - std::max<bytes_t>(1, (arena_ - low_) / parts);
-                if (!(small && attempt(*between, next, work)) && !mend(repair, offsets_, next, work / 4)) {
+                if (!(small && attempt(*between, next, std::max(work, every_rule))) &&
+                    !mend(repair, offsets_, next, work / 4)) {
                     break;
                 }
             }
             parts += parts < finest ? parts / 2 : 0;
         }
+    }
+
+    /// What one node of an exhaustive search takes.
+    [[nodiscard]] auto node_work() const -> std::int64_t
+    {
+        return 1 + static_cast<std::int64_t>(lifetimes_.size() / 64);
     }
 
     auto mend(ejection_search& s, std::vector<bytes_t> const& from, bytes_t capacity, std::int64_t work) -> bool
@@ -184,7 +198,7 @@ private:
         if (!going()) {
             return false;
         }
-        auto const each = 1 + static_cast<std::int64_t>(lifetimes_.size() / 64); // what a node takes
+        auto const each = node_work();
         auto const before = s.nodes();
         auto const answer =
             s.run(capacity, std::max<std::int64_t>(1, std::min(work, effort_ - spent_) / each), how_.stop);

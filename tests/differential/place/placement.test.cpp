@@ -131,6 +131,47 @@ TEST_CASE("place: equals the optimum by enumeration on eight buffers that first 
     }
 }
 
+TEST_CASE("capacity_search: found and impossible agree with enumeration at every capacity, whatever the seed")
+{
+    // Many small instances with few distinct sizes and times: equal buffers, twins and touching lives are common there.
+    std::mt19937 random(19);
+    using answer = strata::detail::capacity_search::answer;
+    for (int round = 0; round < 1500; ++round) {
+        auto const v = random_lifetimes(random, 4 + random() % 3, 3 + random() % 5, 2 + random() % 4);
+        auto const optimum = brute_force(v).arena();
+        strata::detail::capacity_search s(v, 1, random());
+        INFO("round " << round);
+        for (bytes_t capacity = std::max<bytes_t>(0, optimum - 3); capacity <= optimum + 2; ++capacity) {
+            auto const expected = capacity < optimum ? answer::impossible : answer::found;
+            REQUIRE(s.run(capacity, 1'000'000, {}) == expected);
+            if (expected == answer::found) {
+                REQUIRE_FALSE(strata::check(strata::detail::make_placement(v, s.offsets(), 1)).has_value());
+            }
+        }
+    }
+}
+
+TEST_CASE("capacity_search: buffers with the same lives may have to lie apart, in any order")
+{
+    // Lives are drawn from a few, so that most buffers have twins, of the same size and of others.
+    std::mt19937 random(23);
+    using answer = strata::detail::capacity_search::answer;
+    for (int round = 0; round < 1000; ++round) {
+        auto const lives = random_lifetimes(random, 3 + random() % 2, 4, 1);
+        lifetimes v;
+        for (std::size_t n = 6 + random() % 2; n > 0; --n) {
+            auto x = lives[random() % lives.size()];
+            x.size = 1 + static_cast<bytes_t>(random() % 5);
+            v.push_back(x);
+        }
+        auto const optimum = brute_force(v).arena();
+        strata::detail::capacity_search s(v, 1, random());
+        INFO("round " << round);
+        REQUIRE(s.run(optimum, 1'000'000, {}) == answer::found);
+        REQUIRE(s.run(optimum - 1, 1'000'000, {}) == answer::impossible);
+    }
+}
+
 TEST_CASE("capacity_search: a load that cannot be reached is no artefact of the search")
 {
     // First fit 9, load 7; enumeration agrees with the search that 8 is best.
