@@ -37,6 +37,8 @@
 #include <strata/pipeline/plan_graph.hpp>
 #include <strata/place/capacity_search.hpp>
 #include <strata/place/check.hpp>
+#include <strata/place/contention.hpp>
+#include <strata/place/ejection_search.hpp>
 #include <strata/place/first_fit.hpp>
 #include <strata/place/improve.hpp>
 #include <strata/place/lifetimes.hpp>
