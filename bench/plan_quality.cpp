@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // How good plans are and how long they take, graph by graph and budget by budget, beside what earlier work measured.
 //
-//     plan_quality [--smoke] [--deadline SECONDS]     with a deadline: what polish makes of it, in a column of its own
+//     plan_quality [--smoke] [--polish MOVES]     what so many moves of polish make of it, in a column of its own
 #include <strata/pipeline/plan.hpp>
 #include <strata/schedule/validate.hpp>
 #include <strata/solve/cut.hpp>
+#include <strata/solve/polish.hpp>
 
 #include <algorithm>
 
@@ -26,14 +27,11 @@ struct answer {
 int refused = 0;
 
 template <class S>
-auto ask(problem const& p, bytes_t bytes, S const& s, int deadline = 0) -> answer
+auto ask(problem const& p, bytes_t bytes, S const& s, int repeats = 3) -> answer
 {
-    int const repeats = deadline > 0 ? 1 : 3; // the fastest of a few: the machine does other things too
+    // The fastest of a few: the machine does other things too.
     limits lim;
     lim.budget = budget::bytes(bytes);
-    if (deadline > 0) {
-        lim.deadline = std::chrono::seconds(deadline);
-    }
     answer a;
     a.seconds = 1e9;
     for (int i = 0; i < repeats; ++i) {
@@ -106,11 +104,11 @@ struct tally {
     double worst_arena = 1;
 };
 
-void synthetic(bool smoke, int deadline, tally& t)
+void synthetic(bool smoke, int moves, tally& t)
 {
     std::cout << "\n| graph | budget | bound | study's bound | one cut | s | study | default | s | search s | study | "
                  "study's s | "
-                 "with search | under the deadline | arena / peak | by |\n"
+                 "with search | polished | arena / peak | by |\n"
                  "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
     std::string_view loaded_name;
     std::optional<bench::measured_graph> g;
@@ -132,7 +130,8 @@ void synthetic(bool smoke, int deadline, tally& t)
         auto const one = ask(p, bytes, cut{.one_shot = true});
         auto const all = ask(p, bytes, default_solver{});
         auto const found = in_sum(p, bytes);
-        auto const polished = deadline > 0 ? ask(p, bytes, default_solver{}, deadline) : answer{};
+        auto const polished =
+            moves > 0 ? ask(p, bytes, portfolio(default_solver{}, polish{.moves = moves}), 1) : answer{};
         bool const counted = known.budget >= 40;
         bool const match = all.overhead >= 0 && all.overhead <= known.seeds + 0.1;
         if (counted) {
@@ -151,7 +150,7 @@ void synthetic(bool smoke, int deadline, tally& t)
                   << " | " << cell(one.overhead) << " | " << cell(one.seconds, 3) << " | " << cell(known.one_seed)
                   << " | " << cell(all.overhead) << " | " << cell(all.seconds, 3) << " | " << cell(found.seconds, 3)
                   << " | " << cell(known.seeds) << " | " << cell(known.seeds_seconds) << " | " << cell(known.searched)
-                  << " | " << (deadline > 0 ? cell(polished.overhead) : "") << " | " << cell(all.arena_over_peak, 4)
+                  << " | " << (moves > 0 ? cell(polished.overhead) : "") << " | " << cell(all.arena_over_peak, 4)
                   << " | " << all.solver << (counted && !match ? " (above)" : "") << " |\n"
                   << std::flush;
     }
@@ -196,9 +195,9 @@ void real(bool smoke, tally& t)
 int main(int argc, char** argv)
 {
     auto const smoke = strata::bench::smoke(argc, argv);
-    int deadline = 0;
+    int moves = 0;
     for (int i = 1; i + 1 < argc; ++i) {
-        deadline = std::string_view(argv[i]) == "--deadline" ? std::atoi(argv[i + 1]) : deadline;
+        moves = std::string_view(argv[i]) == "--polish" ? std::atoi(argv[i + 1]) : moves;
     }
     strata::bench::print_setting("plan_quality: overhead in percent of the plain step's cost; fastest of three runs");
     if (strata::bench::data_folder().empty()) {
@@ -206,7 +205,7 @@ int main(int argc, char** argv)
         return 0;
     }
     tally study, traces;
-    synthetic(smoke, deadline, study);
+    synthetic(smoke, moves, study);
     real(smoke, traces);
     std::cout << "\nsynthetic, budgets of 40 % and more: " << study.matched << " of " << study.cells
               << " cells within 0.1 points of the study's seeds, " << study.slower << " slower, " << study.bounds_lower

@@ -41,7 +41,7 @@ constexpr auto entry(std::string_view what) -> solver_entry
 }
 
 constexpr std::array all{
-    entry<strata::default_solver>("cut, greedy, exhaustive, and polish under a deadline; used unless told otherwise"),
+    entry<strata::default_solver>("cut, greedy, and exhaustive for small graphs; used unless told otherwise"),
     entry<strata::cut>("minimum cuts at the tightest moments, then repair and fill"),
     entry<strata::greedy>("drops from keep-all until it fits"),
     entry<strata::exhaustive>("every order that could matter, of small graphs only"),

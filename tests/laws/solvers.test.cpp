@@ -5,6 +5,7 @@
 #include <strata/solve/cut.hpp>
 #include <strata/solve/greedy.hpp>
 #include <strata/solve/keep_all.hpp>
+#include <strata/solve/polish.hpp>
 #include <strata/solve/portfolio.hpp>
 #include <strata/solve/recompute_all.hpp>
 #include <strata/solve/sqrt_checkpoint.hpp>

@@ -21,7 +21,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -173,10 +172,10 @@ using polisher = basic_polisher<>;
 
 /// Improves the best order of the search so far; proposes nothing when there is none.
 ///
-/// Under a deadline it goes on for three quarters of the time left, since what it finds must still be placed. Without one
-/// it makes a fixed number of moves, so that the plan does not depend on the machine's speed.
+/// It makes a fixed number of moves, so that the plan does not depend on the machine's speed. Of a deadline it takes no
+/// more than three quarters of the time left, since what it finds must still be placed.
 struct polish {
-    std::int64_t moves = 2000; ///< when there is no deadline; fewer when the bound is reached
+    std::int64_t moves = 2000; ///< in all; fewer when the bound is reached
 
     [[nodiscard]] static constexpr auto name() noexcept -> std::string_view { return "polish"; }
     template <class = void>
@@ -190,7 +189,7 @@ struct polish {
         polisher job(p, on.best()->order, on.budget() - p.resident_bytes(), on.seed(), on.stop().part(share));
         auto const name = on.best()->name + "+polish";
         constexpr std::int64_t at_once = 1000; // moves between reports
-        auto left = on.stop().timed() ? std::numeric_limits<std::int64_t>::max() : moves;
+        auto left = moves;
         for (bool more = true; more && left > 0; left -= at_once) {
             more = job.run(std::min(left, at_once), on.bound().cost);
             if (job.best_cost() < on.best()->cost) {

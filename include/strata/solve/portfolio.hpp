@@ -7,7 +7,6 @@
 #include <strata/solve/cut.hpp>
 #include <strata/solve/exhaustive.hpp>
 #include <strata/solve/greedy.hpp>
-#include <strata/solve/polish.hpp>
 
 #include <string_view>
 #include <tuple>
@@ -36,14 +35,13 @@ private:
     std::tuple<S...> members_;
 };
 
-/// What `plan` uses unless told otherwise: cuts, then greedy; of small problems the optimum; and what a deadline leaves
-/// goes to `polish`.
+/// What `plan` uses unless told otherwise: cuts, then greedy, and of small problems the optimum.
 struct default_solver {
     [[nodiscard]] static constexpr auto name() noexcept -> std::string_view { return "default"; }
     template <class = void>
     void solve(search& on) const
     {
-        portfolio(cut{}, greedy{}, exhaustive{}, polish{.moves = 0}).solve(on);
+        portfolio(cut{}, greedy{}, exhaustive{}).solve(on);
     }
 };
 

@@ -3,6 +3,7 @@
 #include <strata/pipeline/plan.hpp>
 #include <strata/solve/concepts.hpp>
 #include <strata/solve/keep_all.hpp>
+#include <strata/solve/polish.hpp>
 #include <strata/solve/portfolio.hpp>
 #include <strata/solve/recompute_all.hpp>
 #include <strata/solve/sqrt_checkpoint.hpp>
