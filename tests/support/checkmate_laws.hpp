@@ -114,4 +114,70 @@ void check_known_order(problem const& p, B const& backend, bytes_t budget)
     }
 }
 
+/// Equals the enumeration of its class under every telling budget, with any number of closure cuts.
+template <mip_backend B>
+void check_classes_of_orders(B const& backend, std::uint64_t seeds)
+{
+    met seen;
+    for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+        CAPTURE(seed);
+        auto const p = varied_problem(seed, 9);
+        for (int closure_every : {0, 1, 4}) {
+            check_against_enumeration(
+                p,
+                backend,
+                {.passes = 1 + static_cast<int>(seed % 2), .lazy = false, .closure_every = closure_every},
+                seen);
+        }
+    }
+    CHECK(seen.infeasible > static_cast<int>(seeds));
+    CHECK(seen.with_replays > static_cast<int>(seeds));
+}
+
+/// With the passes it takes by itself, equals the enumeration of all orders.
+template <mip_backend B>
+void check_all_orders(B const& backend, std::uint64_t seeds)
+{
+    met seen;
+    for (std::uint64_t seed = 1000; seed < 1000 + seeds; ++seed) {
+        CAPTURE(seed);
+        check_against_enumeration(varied_problem(seed, 9), backend, {.passes = 3}, seen);
+    }
+    CHECK(seen.above_all_orders == 0);
+    CHECK(seen.with_replays > static_cast<int>(seeds / 4));
+}
+
+/// Closure cuts raise the relaxation's bound, never above the optimum.
+template <mip_backend B>
+void check_closure_cuts(B const& backend, std::uint64_t seeds)
+{
+    int raised = 0;
+    for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+        CAPTURE(seed);
+        random_options o;
+        o.ops = 12;
+        o.training = seed % 2 == 1;
+        o.effects = o.state = 0;
+        auto const p = random_problem(seed, o);
+        for (auto budget : telling_budgets(p)) {
+            raised += check_relaxation(p, backend, budget, 1) ? 1 : 0;
+        }
+    }
+    CHECK(raised > 2);
+}
+
+/// Is never worse than an order that is known.
+template <mip_backend B>
+void check_known_orders(B const& backend, std::uint64_t seeds)
+{
+    for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+        CAPTURE(seed);
+        auto const p = varied_problem(seed, 9);
+        auto const least = brute_force(p).minimum_budget();
+        for (auto budget : {least, (least + keep_all_peak(p)) / 2}) {
+            check_known_order(p, backend, budget);
+        }
+    }
+}
+
 } // namespace strata::test

@@ -13,7 +13,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 namespace strata {
@@ -23,7 +22,6 @@ struct fill_options {
     std::size_t from = 0, to = static_cast<std::size_t>(-1); ///< slots of the replays considered
     double noise = 0; ///< how much chance weighs beside the density; 0 not at all
     std::uint64_t seed = 1;
-    std::span<order_editor::run_id const> spared = {}; ///< replays that stay
 };
 
 /// Keeps tensors instead of making them again wherever `capacity` bytes (without resident ones) allow.
@@ -44,7 +42,7 @@ void fill(order_editor& e, bytes_t capacity, stop_watch const& stop, fill_option
         choices.clear();
         for (auto r : how.from == 0 && how.to >= e.slots() ? e.replays() : e.replays(how.from, how.to)) {
             auto const s = saving_of(r, capacity);
-            if (!s.possible || std::find(how.spared.begin(), how.spared.end(), r) != how.spared.end()) {
+            if (!s.possible) {
                 continue;
             }
             // Bytes held long, or where memory is nearly full, leave less for others.

@@ -157,7 +157,7 @@ TEST_CASE("stop_watch: a part of the time left ends before the whole, and no tim
     CHECK_FALSE(hour.part(0.5).expired());
 }
 
-TEST_CASE("fill: spares the replays it is told to, and looks only where it is told to")
+TEST_CASE("fill: looks only where it is told to")
 {
     auto const p = make(training_chain_spec(20));
     order_editor e(p, index_order(p));
@@ -165,8 +165,6 @@ TEST_CASE("fill: spares the replays it is told to, and looks only where it is to
     e.replay_before(e.at_life(l).uses.back(), std::vector<op_id>{p.producer(1)});
     auto const replays = e.replays();
     REQUIRE(replays.size() == 1);
-    fill(e, max_bytes, {}, {.spared = replays});
-    CHECK(e.replays() == replays);
     auto const slot = e.slot_of(replays.front());
     fill(e, max_bytes, {}, {.from = slot + 1});
     CHECK(e.replays() == replays);
