@@ -31,6 +31,17 @@
 #include <strata/graph/near_misses.hpp>
 #include <strata/graph/to_spec.hpp>
 #include <strata/graph/training_graph.hpp>
+#include <strata/merge/block_graph.hpp>
+#include <strata/merge/concepts.hpp>
+#include <strata/merge/expand.hpp>
+#include <strata/merge/option.hpp>
+#include <strata/merge/promise.hpp>
+#include <strata/partition/block.hpp>
+#include <strata/partition/concepts.hpp>
+#include <strata/partition/hierarchy.hpp>
+#include <strata/partition/isolate.hpp>
+#include <strata/partition/item_order.hpp>
+#include <strata/partition/whole.hpp>
 #include <strata/pipeline/certificate.hpp>
 #include <strata/pipeline/frontier.hpp>
 #include <strata/pipeline/plan.hpp>
