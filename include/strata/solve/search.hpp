@@ -93,6 +93,7 @@ public:
     [[nodiscard]] auto points() const noexcept -> std::span<op_id const> { return points_; }
     [[nodiscard]] auto seed() const noexcept -> std::uint64_t { return lim_->seed; }
     [[nodiscard]] auto stop() const noexcept -> stop_watch const& { return stop_; }
+    [[nodiscard]] auto how() const noexcept -> limits const& { return *lim_; }
     [[nodiscard]] auto best() const noexcept -> std::optional<candidate> const& { return best_; }
     /// Smallest peak of any valid order met, resident bytes included.
     [[nodiscard]] auto lowest_peak() const noexcept -> bytes_t { return lowest_peak_; }
@@ -120,12 +121,41 @@ public:
 
     void propose(proposal seed) { propose(std::span<proposal const>(&seed, 1)); }
 
+    /// Calls `job(0)` … `job(count - 1)`, on as many threads as the limits allow.
+    /// Throws: what the first of them that throws has thrown, after all have ended.
+    template <class Job>
+    void side_by_side(std::size_t count, Job const& job) const
+    {
+        std::vector<std::exception_ptr> thrown(count);
+        std::atomic<std::size_t> next{0};
+        auto const work = [&] {
+            for (auto i = next++; i < count; i = next++) {
+                try {
+                    job(i);
+                } catch (...) { // must not leave a helper's thread
+                    thrown[i] = std::current_exception();
+                }
+            }
+        };
+        {
+            std::vector<std::jthread> helpers;
+            for (std::size_t i = 1; i < std::min<std::size_t>(std::max(1U, lim_->threads), count); ++i) {
+                helpers.emplace_back(work);
+            }
+            work();
+        }
+        for (auto const& x : thrown) {
+            if (x) {
+                std::rethrow_exception(x);
+            }
+        }
+    }
+
 private:
     struct outcome {
         candidate found;
         bytes_t peak = max_bytes; // the lowest of the orders on the way, whether one fits or not
         bool fits = false;
-        std::exception_ptr thrown; // by a user's maker
     };
     static constexpr std::size_t round_size = 8;
     static constexpr double tolerance = 1e-4; // a hundredth of a percentage point
@@ -139,28 +169,9 @@ private:
     void work_on(std::span<proposal const> seeds)
     {
         std::vector<outcome> outcomes(seeds.size());
-        std::atomic<std::size_t> next{0};
         auto const give_up_at = too_costly();
-        auto const work = [&] {
-            for (auto i = next++; i < seeds.size(); i = next++) {
-                try {
-                    outcomes[i] = try_out(seeds[i], give_up_at);
-                } catch (...) { // must not leave a helper's thread
-                    outcomes[i].thrown = std::current_exception();
-                }
-            }
-        };
-        {
-            std::vector<std::jthread> helpers;
-            for (std::size_t i = 1; i < std::min<std::size_t>(std::max(1U, lim_->threads), seeds.size()); ++i) {
-                helpers.emplace_back(work);
-            }
-            work();
-        }
+        side_by_side(seeds.size(), [&](std::size_t i) { outcomes[i] = try_out(seeds[i], give_up_at); });
         for (auto& x : outcomes) {
-            if (x.thrown) {
-                std::rethrow_exception(x.thrown);
-            }
             lowest_peak_ = std::min(lowest_peak_, x.peak);
             if (x.fits && (!best_ || x.found.cost < best_->cost)) {
                 best_ = std::move(x.found);

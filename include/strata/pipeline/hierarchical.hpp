@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// @brief Partition, solve, merge: cut a step into blocks, solve each kind of block once, make one plan of the options.
+///
+/// Sources: Zhao et al., "Rockmate: an efficient, fast, automatic and generic tool for re-materialization in PyTorch",
+/// 2023; Gusak et al., "HiRemate: hierarchical approach for efficient re-materialization of neural networks", 2025.
+#pragma once
+
+#include <strata/merge/block_graph.hpp>
+#include <strata/merge/concepts.hpp>
+#include <strata/merge/expand.hpp>
+#include <strata/merge/one_option_each.hpp>
+#include <strata/partition/concepts.hpp>
+#include <strata/partition/hierarchy.hpp>
+#include <strata/pipeline/block_options.hpp>
+#include <strata/problem/problem.hpp>
+#include <strata/solve/concepts.hpp>
+#include <strata/solve/portfolio.hpp>
+#include <strata/solve/search.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace strata {
+
+/// What was done, for reports.
+struct hierarchy_counts {
+    std::size_t blocks = 0; ///< without the root
+    std::size_t kinds = 0;  ///< of isomorphic blocks
+    std::size_t solved = 0; ///< kinds whose options were made
+};
+
+/// A solver out of a partitioner, a solver of blocks and a merger.
+///
+/// Kinds of blocks are solved once, inner ones first, those that do not wait for each other side by side on
+/// `limits::threads` threads; what comes out does not depend on them. A step that the partitioner leaves whole is handed to
+/// the solver of blocks.
+template <partitioner P, solver S = default_solver, merger M = one_option_each>
+struct hierarchical {
+    P partition = {};
+    S solve_block = {};
+    M merge = {};
+    option_effort effort = {};
+    op_id most_block_ops = 200; ///< larger blocks that are cut further are left to the merger
+    std::string_view label = "hierarchical";
+
+    [[nodiscard]] constexpr auto name() const noexcept -> std::string_view { return label; }
+
+    template <class = void>
+    void solve(search& on) const
+    {
+        auto const& p = on.subject();
+        auto const cut = hierarchy::make(p, partition);
+        if (!cut || (*cut)[0].parts.empty()) {
+            solve_block.solve(on);
+            return;
+        }
+        auto const options = options_of(*cut, on);
+        auto const g = top(*cut, options);
+        if (!g || on.stop().expired()) {
+            return;
+        }
+        // What a merger counts is exact, but repair and fill go on from what they get: a little less may become better.
+        for (double share : {1.0, 0.97, 0.94}) {
+            auto const dynamic = static_cast<double>(on.budget() - p.resident_bytes());
+            auto const budget = share < 1 ? p.resident_bytes() + static_cast<bytes_t>(dynamic * share) : on.budget();
+            if (auto const plan = on.done() ? std::nullopt : merge.merge(*g, budget, on.stop())) {
+                on.propose(
+                    {.make = [&] { return in_first_run_order(p, expand(*g, *plan)); }, .name = std::string(name())});
+            }
+        }
+    }
+
+    /// What `solve` would solve in `p`. Errors: those of `hierarchy::make`.
+    template <class = void>
+    [[nodiscard]] auto count(problem const& p) const -> result<hierarchy_counts>
+    {
+        auto const cut = hierarchy::make(p, partition);
+        if (!cut) {
+            return cut.error();
+        }
+        hierarchy_counts r{cut->size() - 1, cut->kinds(), 0};
+        for (std::size_t k = 0; k < cut->kinds(); ++k) {
+            r.solved += cut->representative(k) != 0 && solvable((*cut)[cut->representative(k)].ops) ? 1 : 0;
+        }
+        return r;
+    }
+
+    /// The graph of the root's parts with the options of each, described in the step.
+    template <class = void>
+    [[nodiscard]] auto top(hierarchy const& h, std::vector<std::vector<option>> const& of_kind) const
+        -> std::optional<block_graph>
+    {
+        std::vector<block> parts;
+        std::vector<std::vector<option>> options;
+        for (auto i : h[0].parts) {
+            parts.push_back(h[i].ops);
+            options.push_back(translated(h, of_kind, i));
+        }
+        auto g = block_graph::make(h.subject(), std::move(parts), std::move(options));
+        return g ? std::optional(*std::move(g)) : std::nullopt;
+    }
+
+    /// Options by kind, in the ops of the kind's representative.
+    template <class = void>
+    [[nodiscard]] auto options_of(hierarchy const& h, search const& on) const -> std::vector<std::vector<option>>
+    {
+        std::vector<std::size_t> height(h.size(), 0); // parts come after the block they are cut from
+        std::size_t highest = 0;
+        for (auto i = h.size(); i-- > 1;) {
+            for (auto j : h[i].parts) {
+                height[i] = std::max(height[i], height[j] + 1);
+            }
+            highest = std::max(highest, height[i]);
+        }
+        std::vector<std::vector<option>> r(h.kinds());
+        for (std::size_t now = 0; now <= highest; ++now) {
+            std::vector<std::size_t> todo;
+            for (std::size_t k = 0; k < h.kinds(); ++k) {
+                if (auto const i = h.representative(k); i != 0 && height[i] == now) {
+                    todo.push_back(k);
+                }
+            }
+            on.side_by_side(todo.size(),
+                            [&](std::size_t i) { r[todo[i]] = options_of_block(h, r, h.representative(todo[i]), on); });
+        }
+        return r;
+    }
+
+private:
+    [[nodiscard]] static auto solvable(block const& b) -> bool { return !b.forward.empty() && !b.backward.empty(); }
+
+    template <class = void>
+    [[nodiscard]] static auto translated(hierarchy const& h,
+                                         std::vector<std::vector<option>> const& of_kind,
+                                         std::size_t i) -> std::vector<option>
+    {
+        auto const from = h.representative(h[i].kind);
+        auto const& options = of_kind[h[i].kind];
+        if (from == i) {
+            return options;
+        }
+        std::vector<option> r;
+        for (auto const& x : options) {
+            r.push_back(describe(
+                h.subject(), h[i].ops, h.translate(x.forward.order, from, i), h.translate(x.backward.order, from, i)));
+        }
+        return r;
+    }
+
+    template <class = void>
+    [[nodiscard]] auto options_of_block(hierarchy const& h,
+                                        std::vector<std::vector<option>> const& of_kind,
+                                        std::size_t i,
+                                        search const& on) const -> std::vector<option>
+    {
+        auto const& p = h.subject();
+        auto const& b = h[i].ops;
+        if (!solvable(b)) {
+            return {describe(p, b, b.forward, b.backward)};
+        }
+        auto quiet = on.how();
+        quiet.on_progress = nullptr;
+        quiet.threads = 1;
+        bool const flat =
+            h[i].parts.empty() || static_cast<op_id>(b.forward.size() + b.backward.size()) <= most_block_ops;
+        auto solve_flat = effort;
+        solve_flat.budgets = flat ? effort.budgets : 0;
+        solve_flat.peaks = flat ? effort.peaks : 0;
+        auto r = options_by_solver(p, b, solve_block, solve_flat, quiet, on.stop());
+        if (!h[i].parts.empty()) {
+            std::vector<block> parts;
+            std::vector<std::vector<option>> options;
+            for (auto j : h[i].parts) {
+                parts.push_back(h[j].ops);
+                options.push_back(translated(h, of_kind, j));
+            }
+            add_options_by_merger(p, b, parts, options, merge, effort, on.stop(), r);
+            detail::thin_out(r, effort.most_options);
+        }
+        return r;
+    }
+};
+
+} // namespace strata
