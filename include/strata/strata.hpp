@@ -34,6 +34,7 @@
 #include <strata/merge/block_graph.hpp>
 #include <strata/merge/concepts.hpp>
 #include <strata/merge/expand.hpp>
+#include <strata/merge/one_option_each.hpp>
 #include <strata/merge/option.hpp>
 #include <strata/merge/promise.hpp>
 #include <strata/partition/block.hpp>
@@ -42,8 +43,10 @@
 #include <strata/partition/isolate.hpp>
 #include <strata/partition/item_order.hpp>
 #include <strata/partition/whole.hpp>
+#include <strata/pipeline/block_options.hpp>
 #include <strata/pipeline/certificate.hpp>
 #include <strata/pipeline/frontier.hpp>
+#include <strata/pipeline/hierarchical.hpp>
 #include <strata/pipeline/plan.hpp>
 #include <strata/pipeline/plan_graph.hpp>
 #include <strata/place/capacity_search.hpp>
@@ -73,6 +76,7 @@
 #include <strata/schedule/verdict.hpp>
 #include <strata/solve/concepts.hpp>
 #include <strata/solve/cut.hpp>
+#include <strata/solve/default_solver.hpp>
 #include <strata/solve/exhaustive.hpp>
 #include <strata/solve/fill.hpp>
 #include <strata/solve/greedy.hpp>
@@ -83,7 +87,6 @@
 #include <strata/solve/limits.hpp>
 #include <strata/solve/order_editor.hpp>
 #include <strata/solve/polish.hpp>
-#include <strata/solve/portfolio.hpp>
 #include <strata/solve/range_max.hpp>
 #include <strata/solve/recompute_all.hpp>
 #include <strata/solve/repair.hpp>
@@ -92,5 +95,6 @@
 #include <strata/solve/search.hpp>
 #include <strata/solve/slot_line.hpp>
 #include <strata/solve/sqrt_checkpoint.hpp>
+#include <strata/solve/step_kind.hpp>
 #include <strata/units.hpp>
 #include <strata/version.hpp>

@@ -15,7 +15,8 @@
 #include <strata/pipeline/block_options.hpp>
 #include <strata/problem/problem.hpp>
 #include <strata/solve/concepts.hpp>
-#include <strata/solve/portfolio.hpp>
+#include <strata/solve/cut.hpp>
+#include <strata/solve/greedy.hpp>
 #include <strata/solve/search.hpp>
 
 #include <algorithm>
@@ -29,6 +30,20 @@
 
 namespace strata {
 
+/// Solves a block: the first cut and greedy. Blocks are small and planned under many budgets; more seeds take longer and
+/// bring less than the next level makes of it.
+struct quick_solver {
+    [[nodiscard]] static constexpr auto name() noexcept -> std::string_view { return "quick"; }
+    template <class = void>
+    void solve(search& on) const
+    {
+        cut{.one_shot = true}.solve(on);
+        if (!on.done()) {
+            greedy{}.solve(on);
+        }
+    }
+};
+
 /// What was done, for reports.
 struct hierarchy_counts {
     std::size_t blocks = 0; ///< without the root
@@ -41,7 +56,7 @@ struct hierarchy_counts {
 /// Kinds of blocks are solved once, inner ones first, those that do not wait for each other side by side on
 /// `limits::threads` threads; what comes out does not depend on them. A step that the partitioner leaves whole is handed to
 /// the solver of blocks.
-template <partitioner P, solver S = default_solver, merger M = one_option_each>
+template <partitioner P, solver S = quick_solver, merger M = one_option_each>
 struct hierarchical {
     P partition = {};
     S solve_block = {};

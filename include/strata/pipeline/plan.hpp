@@ -13,10 +13,10 @@
 #include <strata/schedule/schedule.hpp>
 #include <strata/schedule/validate.hpp>
 #include <strata/solve/concepts.hpp>
+#include <strata/solve/default_solver.hpp>
 #include <strata/solve/keep_all.hpp>
 #include <strata/solve/limits.hpp>
 #include <strata/solve/order_editor.hpp>
-#include <strata/solve/portfolio.hpp>
 #include <strata/solve/recompute_all.hpp>
 #include <strata/solve/repair.hpp>
 #include <strata/solve/search.hpp>

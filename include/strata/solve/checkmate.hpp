@@ -279,6 +279,7 @@ template <mip_backend B>
 /// Put it last in a `portfolio`. Graphs whose model is too large are passed over. Without a deadline `max_nodes` bounds it.
 template <class B>
 struct checkmate {
+    static constexpr bool refines = true;
     B backend;
     checkmate_options options = {.max_nodes = 2000};
 

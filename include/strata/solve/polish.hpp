@@ -175,6 +175,7 @@ using polisher = basic_polisher<>;
 /// It makes a fixed number of moves, so that the plan does not depend on the machine's speed. Of a deadline it takes no
 /// more than three quarters of the time left, since what it finds must still be placed.
 struct polish {
+    static constexpr bool refines = true;
     std::int64_t moves = 2000; ///< in all; fewer when the bound is reached
 
     [[nodiscard]] static constexpr auto name() noexcept -> std::string_view { return "polish"; }

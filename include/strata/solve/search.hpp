@@ -121,6 +121,26 @@ public:
 
     void propose(proposal seed) { propose(std::span<proposal const>(&seed, 1)); }
 
+    /// A copy to go on with by itself, on any one thread: it reports nothing.
+    [[nodiscard]] auto fork() const -> basic_search
+    {
+        auto r = *this;
+        r.alone_ = true;
+        return r;
+    }
+
+    /// Takes over what a fork of this search found. Ties go to what is here.
+    void absorb(basic_search&& other)
+    {
+        if (other.best_ && (!best_ || other.best_->cost < best_->cost)) {
+            best_ = std::move(other.best_);
+        }
+        lowest_peak_ = std::min(lowest_peak_, other.lowest_peak_);
+        prove(other.bound_.cost);
+        ++rounds_;
+        report();
+    }
+
     /// Calls `job(0)` … `job(count - 1)`, on as many threads as the limits allow.
     /// Throws: what the first of them that throws has thrown, after all have ended.
     template <class Job>
@@ -139,7 +159,7 @@ public:
         };
         {
             std::vector<std::jthread> helpers;
-            for (std::size_t i = 1; i < std::min<std::size_t>(std::max(1U, lim_->threads), count); ++i) {
+            for (std::size_t i = 1; i < std::min<std::size_t>(alone_ ? 1U : std::max(1U, lim_->threads), count); ++i) {
                 helpers.emplace_back(work);
             }
             work();
@@ -222,7 +242,7 @@ private:
 
     void report() const
     {
-        if (lim_->on_progress) {
+        if (lim_->on_progress && !alone_) {
             auto const base = static_cast<double>(std::max<cost_t>(1, p_->base_cost()));
             lim_->on_progress(
                 {.done = done() ? 1.0 : 1.0 - 1.0 / static_cast<double>(rounds_ + 1), // how many will come nobody knows
@@ -241,6 +261,7 @@ private:
     std::optional<candidate> best_;
     bytes_t lowest_peak_ = max_bytes;
     std::size_t rounds_ = 0;
+    bool alone_ = false; // on one thread, quietly
 };
 
 using search = basic_search<>;

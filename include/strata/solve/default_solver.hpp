@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// @brief The solver that plans unless told otherwise.
+#pragma once
+
+#include <strata/solve/cut.hpp>
+#include <strata/solve/exhaustive.hpp>
+#include <strata/solve/greedy.hpp>
+#include <strata/solve/search.hpp>
+
+#include <string_view>
+
+namespace strata {
+
+/// Cuts, then greedy, and of small problems the optimum; no more of it than the bound leaves to gain.
+struct default_solver {
+    [[nodiscard]] static constexpr auto name() noexcept -> std::string_view { return "default"; }
+    template <class = void>
+    void solve(search& on) const
+    {
+        cut{}.solve(on);
+        if (!on.done()) {
+            greedy{}.solve(on);
+        }
+        if (!on.done()) {
+            exhaustive{}.solve(on);
+        }
+    }
+};
+
+} // namespace strata
