@@ -47,8 +47,10 @@
 #include <strata/pipeline/certificate.hpp>
 #include <strata/pipeline/frontier.hpp>
 #include <strata/pipeline/hierarchical.hpp>
+#include <strata/pipeline/pipeline.hpp>
 #include <strata/pipeline/plan.hpp>
 #include <strata/pipeline/plan_graph.hpp>
+#include <strata/pipeline/planner.hpp>
 #include <strata/place/capacity_search.hpp>
 #include <strata/place/check.hpp>
 #include <strata/place/contention.hpp>

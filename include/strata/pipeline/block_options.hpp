@@ -9,7 +9,7 @@
 #include <strata/merge/option.hpp>
 #include <strata/partition/block.hpp>
 #include <strata/partition/isolate.hpp>
-#include <strata/pipeline/plan.hpp>
+#include <strata/pipeline/planner.hpp>
 #include <strata/problem/problem.hpp>
 #include <strata/schedule/schedule.hpp>
 #include <strata/solve/concepts.hpp>

@@ -21,6 +21,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -172,25 +173,29 @@ using polisher = basic_polisher<>;
 
 /// Improves the best order of the search so far; proposes nothing when there is none.
 ///
-/// It makes a fixed number of moves, so that the plan does not depend on the machine's speed. Of a deadline it takes no
-/// more than three quarters of the time left, since what it finds must still be placed.
+/// It makes a fixed number of moves, so that the plan does not depend on the machine's speed; `until_deadline` has it go on
+/// as long as a deadline allows. Of a deadline it takes no more than three quarters of the time left, since what it finds
+/// must still be placed.
 struct polish {
     static constexpr bool refines = true;
-    std::int64_t moves = 2000; ///< in all; fewer when the bound is reached
+    std::int64_t moves = 2000;   ///< in all; fewer when the bound is reached
+    bool until_deadline = false; ///< any number of moves when there is a deadline
 
     [[nodiscard]] static constexpr auto name() noexcept -> std::string_view { return "polish"; }
     template <class = void>
     void solve(search& on) const
     {
-        if (!on.best()) {
+        auto left = until_deadline && on.stop().timed() ? std::numeric_limits<std::int64_t>::max() : moves;
+        if (!on.best() || left <= 0) {
             return;
         }
         auto const& p = on.subject();
         constexpr double share = 0.75;
         polisher job(p, on.best()->order, on.budget() - p.resident_bytes(), on.seed(), on.stop().part(share));
-        auto const name = on.best()->name + "+polish";
-        constexpr std::int64_t at_once = 1000; // moves between reports
-        auto left = moves;
+        auto name = on.best()->name;
+        if (!name.ends_with(suffix)) {
+            name += suffix;
+        }
         for (bool more = true; more && left > 0; left -= at_once) {
             more = job.run(std::min(left, at_once), on.bound().cost);
             if (job.best_cost() < on.best()->cost) {
@@ -198,6 +203,10 @@ struct polish {
             }
         }
     }
+
+private:
+    static constexpr std::int64_t at_once = 1000; // moves between reports
+    static constexpr std::string_view suffix = "+polish";
 };
 
 } // namespace strata
