@@ -6,6 +6,7 @@
 #include <strata/schedule/validate.hpp>
 #include <strata/solve/cut.hpp>
 #include <strata/solve/polish.hpp>
+#include <strata/solve/portfolio.hpp>
 
 #include <algorithm>
 

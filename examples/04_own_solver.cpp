@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A solver of one's own: it proposes orders, strata repairs, fills, compares, judges and places them.
+#include <strata/solve/portfolio.hpp>
 #include <strata/strata.hpp>
 
 #include <iostream>

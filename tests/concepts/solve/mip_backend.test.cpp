@@ -3,6 +3,7 @@
 #include <strata/solve/checkmate.hpp>
 #include <strata/solve/cut.hpp>
 #include <strata/solve/mip_backend.hpp>
+#include <strata/solve/portfolio.hpp>
 
 #include <string_view>
 #include <utility>
