@@ -37,11 +37,15 @@
 #include <strata/merge/one_option_each.hpp>
 #include <strata/merge/option.hpp>
 #include <strata/merge/promise.hpp>
+#include <strata/partition/at_cut_points.hpp>
 #include <strata/partition/block.hpp>
+#include <strata/partition/canonical.hpp>
 #include <strata/partition/concepts.hpp>
 #include <strata/partition/hierarchy.hpp>
 #include <strata/partition/isolate.hpp>
 #include <strata/partition/item_order.hpp>
+#include <strata/partition/refinement.hpp>
+#include <strata/partition/waiting.hpp>
 #include <strata/partition/whole.hpp>
 #include <strata/pipeline/block_options.hpp>
 #include <strata/pipeline/certificate.hpp>

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <strata/partition/block.hpp>
+#include <strata/partition/canonical.hpp>
 #include <strata/partition/concepts.hpp>
 #include <strata/partition/item_order.hpp>
 #include <strata/problem/problem.hpp>
@@ -12,6 +13,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -35,10 +37,11 @@ public:
 
     /// Cuts `p` as `by` says.
     /// Errors: `invalid_argument` for parts that are empty, overlap, leave an op out or wait for each other.
-    /// Complexity: that of `by.split`, plus O(ops and reads) per depth.
-    template <partitioner P>
+    /// Complexity: that of `by.split`, plus O(ops and reads · log) per depth.
+    template <class P>
     [[nodiscard]] static auto make(problem const& p, P const& by) -> result<basic_hierarchy>
     {
+        require_partitioner<P>();
         basic_hierarchy h(p);
         auto const& forward = h.nodes_.front().ops.forward;
         auto const parts = forward.empty() ? std::vector<part>() : by.split(p, forward);
@@ -151,12 +154,16 @@ private:
 
     void classify()
     {
-        for (auto& n : nodes_) {
-            n.kind = first_of_kind_.size();
-            first_of_kind_.push_back(static_cast<std::size_t>(&n - nodes_.data()));
-            n.canonical = n.ops.forward;
-            n.canonical.insert(n.canonical.end(), n.ops.backward.begin(), n.ops.backward.end());
+        std::vector<block> blocks;
+        for (auto const& n : nodes_) {
+            blocks.push_back(n.ops);
         }
+        auto kinds = sort_into_kinds(*p_, std::span<block const>(blocks));
+        for (std::size_t i = 0; i < nodes_.size(); ++i) {
+            nodes_[i].kind = kinds.kind[i];
+            nodes_[i].canonical = std::move(kinds.canonical[i]);
+        }
+        first_of_kind_ = std::move(kinds.first);
     }
 
     problem const* p_;
