@@ -32,7 +32,6 @@ static_assert(strata::merger<last_ones_whole>);
 
 namespace {
 
-/// Blocks of four ops.
 struct by_four {
     [[nodiscard]] static constexpr auto name() -> std::string_view { return "by_four"; }
     [[nodiscard]] auto split(strata::problem const& /*p*/, std::span<strata::op_id const> ops) const
