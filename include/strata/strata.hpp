@@ -55,6 +55,7 @@
 #include <strata/pipeline/plan.hpp>
 #include <strata/pipeline/plan_graph.hpp>
 #include <strata/pipeline/planner.hpp>
+#include <strata/pipeline/refine.hpp>
 #include <strata/place/capacity_search.hpp>
 #include <strata/place/check.hpp>
 #include <strata/place/contention.hpp>

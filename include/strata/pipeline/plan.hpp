@@ -5,6 +5,7 @@
 
 #include <strata/pipeline/certificate.hpp>
 #include <strata/pipeline/planner.hpp>
+#include <strata/pipeline/refine.hpp>
 #include <strata/place/place.hpp>
 #include <strata/problem/fingerprint.hpp>
 #include <strata/problem/problem.hpp>
@@ -79,7 +80,7 @@ place_well(problem const& p, schedule const& s, bytes_t load, bytes_t room, limi
 /// When the arena turns out larger than what is left, asks for a plan of fewer bytes: as many fewer as were missing, then,
 /// once a plan has its place, fewer by less, as long as there is something to gain.
 template <solver S>
-[[nodiscard]] auto plan_within(
+[[nodiscard]] auto place_within(
     planner const& with, bytes_t bytes, limits const& lim, stop_watch const& stop, S const& s, candidate const* known)
     -> result<certified_plan>
 {
@@ -173,12 +174,30 @@ template <solver S>
     return e;
 }
 
+/// Finds, judges and places a plan for `bytes`; then polishes it, if `s` has a stage for that.
+template <solver S>
+[[nodiscard]] auto plan_within(
+    planner const& with, bytes_t bytes, limits const& lim, stop_watch const& stop, S const& s, candidate const* known)
+    -> result<certified_plan>
+{
+    auto made = place_within(with, bytes, lim, stop, s, known);
+    if constexpr (polishing<S>) {
+        auto const place = [&](schedule const& now, bytes_t load, stop_watch const& until) {
+            return place_well(with.subject(), now, load, bytes - with.subject().resident_bytes(), lim, until);
+        };
+        return made ? refine(with, bytes, *std::move(made), lim, stop, s.polish, place) : std::move(made);
+    } else {
+        return made;
+    }
+}
+
 } // namespace detail
 
 /// Plans one step: which tensors to keep, which to make again, and where each lives.
 ///
 /// `lim.budget` bounds both the peak and the arena plus the resident bytes. The answer is judged by `validate` and
-/// placed; its certificate holds the proven lower bound. With a deadline the best plan found by then is returned.
+/// placed; its certificate holds the proven lower bound. A solver with a stage `polish` (`pipeline`, `default_solver`) then
+/// has its plan improved. With a deadline the best plan found by then is returned.
 /// Errors: `infeasible` with the proven limit, the op that pins it and a budget known to work; `deadline` or `cancelled`
 /// when there was no time for any plan; `invalid_argument` for a budget that makes no sense; `overflow`.
 /// Throws: whatever a user's solver throws.

@@ -43,6 +43,7 @@ public:
     }
 
     [[nodiscard]] auto subject() const noexcept -> problem const& { return *p_; }
+    [[nodiscard]] auto keep_all() const noexcept -> run_order const& { return keep_all_; }
     [[nodiscard]] auto keep_all_peak() const noexcept -> bytes_t { return keep_all_peak_; }
     [[nodiscard]] auto least() const noexcept -> byte_limit const& { return least_; }
 

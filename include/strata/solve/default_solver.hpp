@@ -6,14 +6,18 @@
 #include <strata/solve/cut.hpp>
 #include <strata/solve/exhaustive.hpp>
 #include <strata/solve/greedy.hpp>
+#include <strata/solve/polish.hpp>
 #include <strata/solve/search.hpp>
 
 #include <string_view>
 
 namespace strata {
 
-/// Cuts, then greedy, and of small problems the optimum; no more of it than the bound leaves to gain.
+/// Cuts, then greedy, and of small problems the optimum; no more of it than the bound leaves to gain. `plan` polishes what
+/// it finds as long as a deadline allows.
 struct default_solver {
+    strata::polish polish = {0, true};
+
     [[nodiscard]] static constexpr auto name() noexcept -> std::string_view { return "default"; }
     template <class = void>
     void solve(search& on) const

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// @brief Makes a plan that has its place cheaper, and takes only what has its place too.
+#pragma once
+
+#include <strata/bound/lower_bound.hpp>
+#include <strata/pipeline/certificate.hpp>
+#include <strata/pipeline/planner.hpp>
+#include <strata/problem/problem.hpp>
+#include <strata/schedule/schedule.hpp>
+#include <strata/schedule/validate.hpp>
+#include <strata/solve/concepts.hpp>
+#include <strata/solve/limits.hpp>
+#include <strata/solve/search.hpp>
+#include <strata/units.hpp>
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+namespace strata::detail {
+
+/// A solver with a stage that improves what has its place.
+template <class S>
+concept polishing = requires(S const& s) { requires solver<std::remove_cvref_t<decltype(s.polish)>>; };
+
+/// The plan `made` under `bytes`, improved by `refiner` where what it finds has a place within `bytes`.
+///
+/// A polished plan fills the budget to the last byte, and such a plan may not pack. Polishing before anything has its place
+/// has left tight budgets with no plan at all (docs/design/0007), so it comes after: what does not pack is polished again
+/// with as many bytes fewer as were missing, and `made` is what is left when nothing does.
+/// `place` is called with a schedule, its peak without resident bytes and a stop watch and returns a `result<placement>`.
+template <solver S, class Place>
+[[nodiscard]] auto refine(planner const& with,
+                          bytes_t bytes,
+                          certified_plan made,
+                          limits const& lim,
+                          stop_watch const& stop,
+                          S const& refiner,
+                          Place const& place) -> certified_plan
+{
+    constexpr int attempts = 5;
+    constexpr double share = 0.6; // of the time left for one attempt; placing takes its own
+    auto const& p = with.subject();
+    auto const room = bytes - p.resident_bytes();
+    auto const points = time_points(p, with.keep_all(), 3, 2);
+    auto from = candidate{runs_of(made.schedule), made.certificate.cost, made.certificate.solver};
+    auto asked = bytes;
+    for (int i = 0; i < attempts && !stop.expired(); ++i) {
+        search on(p, asked, points, {made.certificate.lower_bound, none, false}, lim, stop.part(share));
+        on.propose({.make = [&from] { return from.order; }, .name = from.name});
+        if (!on.best() || on.done()) {
+            break;
+        }
+        refiner.solve(on);
+        if (on.best()->cost >= made.certificate.cost) {
+            break;
+        }
+        certified_plan now;
+        now.schedule = free_early(p, on.best()->order);
+        auto const judged = validate(p, now.schedule, bytes);
+        if (!judged.ok()) {
+            break;
+        }
+        auto placed = place(now.schedule, judged.peak - p.resident_bytes(), stop.part(share));
+        if (!placed) {
+            break;
+        }
+        if (placed->arena <= room) {
+            now.placement = *std::move(placed);
+            now.certificate = made.certificate;
+            now.certificate.peak = judged.peak;
+            now.certificate.cost = judged.cost;
+            now.certificate.solver = on.best()->name;
+            made = std::move(now);
+            if (!stop.timed()) {
+                break; // a fixed number of moves has been made
+            }
+        } else {
+            asked = std::min(asked, judged.peak) - (placed->arena - room);
+        }
+        from = *on.best();
+    }
+    return made;
+}
+
+} // namespace strata::detail
