@@ -8,6 +8,7 @@
 #include <Eigen/Core>
 #include <Eigen/SparseCore>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -69,7 +70,26 @@ public:
         put(a, -1);
         close(0);
     }
+    /// The row Σ `less` <= Σ `more`, unless it says nothing.
+    void at_least(std::vector<mip_term> const& more, std::vector<mip_term> const& less)
+    {
+        auto const void_of = [](mip_term t) { return t == zero; };
+        bool const nothing = std::all_of(less.begin(), less.end(), void_of) ||
+                             (less.size() == 1 && (std::find(more.begin(), more.end(), one) != more.end() ||
+                                                   std::find(more.begin(), more.end(), less.front()) != more.end()));
+        if (nothing) {
+            return;
+        }
+        for (auto t : more) {
+            put(t, 1);
+        }
+        for (auto t : less) {
+            put(t, -1);
+        }
+        close(0);
+    }
 
+    [[nodiscard]] auto columns() const noexcept -> std::size_t { return cost_.size(); }
     [[nodiscard]] auto entries() const noexcept -> std::size_t { return entries_.size(); }
 
     /// The model, with which the writer is done.
