@@ -71,17 +71,6 @@ struct one_option_each {
     }
 
 private:
-    /// Bytes that an option holds from the forward to the backward half, counted once for each part that requires them.
-    template <class = void>
-    [[nodiscard]] static auto held(problem const& p, option const& o, op_id turn) -> bytes_t
-    {
-        auto bytes = o.kept;
-        for (auto t : o.required) {
-            bytes += p.producers(t).front() < turn ? p.size(t) : 0;
-        }
-        return bytes;
-    }
-
     template <class = void>
     [[nodiscard]] static auto choice(block_graph const& g, double price, double tilt) -> std::vector<int>
     {
@@ -93,7 +82,8 @@ private:
             auto least = 0.0;
             for (std::size_t k = 0; k < g.options(i).size(); ++k) {
                 auto const& o = g.options(i)[k];
-                auto const all = static_cast<double>(o.cost()) + here * static_cast<double>(held(g.subject(), o, turn));
+                auto const all =
+                    static_cast<double>(o.cost()) + here * static_cast<double>(held_bytes(g.subject(), o, turn));
                 if (k == 0 || all < least) {
                     least = all;
                     r[i] = static_cast<int>(k);

@@ -185,6 +185,18 @@ template <class = void>
     return r;
 }
 
+/// Bytes that `o` has held from its forward to its backward half: those kept, and what it requires of the forward halves of
+/// others. `turn`: see `turn_of`.
+template <class = void>
+[[nodiscard]] auto held_bytes(problem const& p, option const& o, op_id turn) -> bytes_t
+{
+    auto bytes = o.kept;
+    for (auto t : o.required) {
+        bytes += p.producers(t).front() < turn ? p.size(t) : 0;
+    }
+    return bytes;
+}
+
 /// True when `a` is at least as good as `b` in everything that matters outside the block: cost, bytes kept, need of each
 /// half and tensors required.
 template <class = void>

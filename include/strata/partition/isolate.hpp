@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <utility>
 #include <vector>
@@ -51,12 +52,19 @@ struct isolated_block {
     }
 };
 
+/// Who holds what a block reads of the forward halves before it.
+enum class border : std::uint8_t {
+    counted, ///< whoever needs it: it may be dropped, and takes room where it is kept
+    held     ///< the rest of the step, all the time: a constant, as a resident tensor
+};
+
 /// `b` of `p` as a problem. `gap_bytes`: workspace of `gap`; so many bytes fewer than the budget are left for what is kept
 /// between the halves.
 /// Errors: `overflow`.
 /// Complexity: O(ops and tensors of the block · log).
 template <class = void>
-[[nodiscard]] auto isolate(problem const& p, block const& b, bytes_t gap_bytes = 0) -> result<isolated_block>
+[[nodiscard]] auto isolate(problem const& p, block const& b, bytes_t gap_bytes = 0, border inputs = border::counted)
+    -> result<isolated_block>
 {
     auto const turn = turn_of(p);
     std::vector<op_id> ops = b.forward;
@@ -88,7 +96,9 @@ template <class = void>
         bool const made_outside = !std::all_of(makers.begin(), makers.end(), is_mine);
         bool const read_outside = p.is_target(t) || !std::all_of(readers.begin(), readers.end(), is_mine);
         bool const forward = makers.front() < turn;
-        if (made_outside) {
+        if (made_outside && forward && !mine_made && inputs == border::held) {
+            s.tensors.back().kind = tensor_kind::input;
+        } else if (made_outside) {
             (forward && !b.forward.empty() ? enter : gap).outputs.push_back(local);
         }
         if (mine_made && read_outside) {

@@ -28,9 +28,9 @@ namespace strata {
 
 /// How thoroughly options are made.
 struct option_effort {
-    int budgets = 8;              ///< budgets asked for per peak
-    int peaks = 2;                ///< peaks asked for: that of keeping all, and as many lower ones as that allows
-    std::size_t most_options = 8; ///< handed on, evenly spread over bytes kept
+    int budgets = 12;              ///< budgets asked for per peak
+    int peaks = 2;                 ///< peaks asked for: that of keeping all, and lower ones down to the least possible
+    std::size_t most_options = 24; ///< handed on
 };
 
 namespace detail {
@@ -53,21 +53,39 @@ template <class = void>
     return describe(p, b, run_order(order.begin(), cut), run_order(cut, order.end()));
 }
 
-/// At most `most` of `all`, the ends among them, evenly spread over bytes kept. Sorted by bytes kept, most first.
+/// At most `most` of `all`, the ends among them: of three neighbours in bytes held, the middle one goes where that costs
+/// least against the line between the others. Sorted by bytes held, most first.
+/// Complexity: O(options²).
 template <class = void>
-void thin_out(std::vector<option>& all, std::size_t most)
+void thin_out(problem const& p, std::vector<option>& all, std::size_t most)
 {
-    std::stable_sort(all.begin(), all.end(), [](option const& a, option const& b) {
-        return a.kept != b.kept ? a.kept > b.kept : a.cost() < b.cost();
+    auto const turn = turn_of(p);
+    std::vector<std::pair<bytes_t, option>> by_held;
+    for (auto& o : all) {
+        auto const held = held_bytes(p, o, turn);
+        by_held.emplace_back(held, std::move(o));
+    }
+    std::stable_sort(by_held.begin(), by_held.end(), [](auto const& a, auto const& b) {
+        return a.first != b.first ? a.first > b.first : a.second.cost() < b.second.cost();
     });
-    while (all.size() > std::max<std::size_t>(2, most)) {
-        // The one whose neighbours lie closest together goes.
+    auto const lost = [&](std::size_t i) {
+        auto const& more = by_held[i - 1];
+        auto const& less = by_held[i + 1];
+        auto const width = static_cast<double>(more.first - less.first);
+        auto const at = width > 0 ? static_cast<double>(more.first - by_held[i].first) / width : 1.0;
+        auto const rise = static_cast<double>(less.second.cost() - more.second.cost());
+        return static_cast<double>(more.second.cost() - by_held[i].second.cost()) + at * rise;
+    };
+    while (by_held.size() > std::max<std::size_t>(2, most)) {
         std::size_t least = 1;
-        for (std::size_t i = 1; i + 1 < all.size(); ++i) {
-            auto const room = [&](std::size_t k) { return all[k - 1].kept - all[k + 1].kept; };
-            least = room(i) < room(least) ? i : least;
+        for (std::size_t i = 2; i + 1 < by_held.size(); ++i) {
+            least = lost(i) < lost(least) ? i : least;
         }
-        all.erase(all.begin() + static_cast<std::ptrdiff_t>(least));
+        by_held.erase(by_held.begin() + static_cast<std::ptrdiff_t>(least));
+    }
+    all.clear();
+    for (auto& x : by_held) {
+        all.push_back(std::move(x.second));
     }
 }
 
@@ -191,8 +209,9 @@ template <solver S>
 
 } // namespace detail
 
-/// Options of `b`, planned by solver `s` as a step of its own. The first keeps everything; sorted by bytes kept, most first.
-/// Complexity: `effort.budgets` · `effort.peaks` runs of `s`.
+/// Options of `b`, planned by solver `s` as a step of its own, once with what it reads of others held for it and once not.
+/// Sorted by `held_bytes`, most first.
+/// Complexity: 2 · `effort.budgets` · `effort.peaks` runs of `s`.
 template <solver S>
 [[nodiscard]] auto options_by_solver(problem const& p,
                                      block const& b,
@@ -207,13 +226,18 @@ template <solver S>
     }
     auto r = detail::plain_options(p, b, *own);
     if (own->gap != none && !b.forward.empty() && r.front().kept > 0) {
-        auto const plan_for = [&](bytes_t peak, bytes_t gap) -> std::optional<option> {
-            auto const asked = isolate(p, b, gap);
-            return asked ? detail::option_by(p, b, *asked, peak, s, lim, stop) : std::nullopt;
-        };
-        detail::follow_frontier(p, own->subject, detail::gap_border_of(*own), effort, stop, plan_for, r);
+        for (auto inputs : {border::held, border::counted}) {
+            auto const alone = isolate(p, b, 0, inputs);
+            auto const plan_for = [&](bytes_t peak, bytes_t gap) -> std::optional<option> {
+                auto const asked = isolate(p, b, gap, inputs);
+                return asked ? detail::option_by(p, b, *asked, peak, s, lim, stop) : std::nullopt;
+            };
+            if (alone) {
+                detail::follow_frontier(p, alone->subject, detail::gap_border_of(*alone), effort, stop, plan_for, r);
+            }
+        }
     }
-    detail::thin_out(r, effort.most_options);
+    detail::thin_out(p, r, effort.most_options);
     return r;
 }
 

@@ -197,7 +197,7 @@ private:
                 options.push_back(translated(h, of_kind, j));
             }
             add_options_by_merger(p, b, parts, options, merge, effort, on.stop(), r);
-            detail::thin_out(r, effort.most_options);
+            detail::thin_out(p, r, effort.most_options);
         }
         return r;
     }
