@@ -38,8 +38,11 @@
 #include <strata/merge/promise.hpp>
 #include <strata/partition/at_cut_points.hpp>
 #include <strata/partition/block.hpp>
+#include <strata/partition/bottom_up.hpp>
 #include <strata/partition/canonical.hpp>
 #include <strata/partition/concepts.hpp>
+#include <strata/partition/contraction.hpp>
+#include <strata/partition/grouping.hpp>
 #include <strata/partition/hierarchy.hpp>
 #include <strata/partition/isolate.hpp>
 #include <strata/partition/item_order.hpp>
