@@ -47,6 +47,8 @@
 #include <strata/partition/isolate.hpp>
 #include <strata/partition/item_order.hpp>
 #include <strata/partition/refinement.hpp>
+#include <strata/partition/repeated.hpp>
+#include <strata/partition/stretches.hpp>
 #include <strata/partition/waiting.hpp>
 #include <strata/partition/whole.hpp>
 #include <strata/pipeline/certificate.hpp>

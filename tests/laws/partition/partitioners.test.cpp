@@ -4,6 +4,7 @@
 #include <strata/partition/hierarchy.hpp>
 #include <strata/partition/isolate.hpp>
 #include <strata/partition/item_order.hpp>
+#include <strata/partition/repeated.hpp>
 #include <strata/partition/whole.hpp>
 #include <strata/problem/problem.hpp>
 
@@ -11,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <span>
 #include <vector>
 
 #include "tests/support/catch.hpp"
@@ -81,6 +83,8 @@ TEST_CASE("every partitioner cuts random steps into blocks that are problems, tw
         cut += require_sound(p, at_cut_points<>{.longest_span = 3, .min_ops = 1}, d, twins);
         cut += require_sound(p, at_cut_points<bottom_up>{.sub = {.most_at_top = 2, .most_below = 3}}, d, twins);
         cut += require_sound(p, bottom_up{.most_at_top = 4, .most_below = 6}, d, twins);
+        cut += require_sound(p, repeated<>{.most_parts = 2, .min_ops = 1}, d, twins);
+        cut += require_sound(p, repeated<at_cut_points<>>{.sub = {.min_ops = 2}, .min_ops = 3}, d, twins);
         cut += require_sound(p, bottom_up{.most_at_top = 3, .most_below = 3, .chain_at_top = true}, d, twins);
     }
     CHECK(cut > 10'000);
