@@ -39,12 +39,17 @@
 #include <strata/merge/promise.hpp>
 #include <strata/partition/at_cut_points.hpp>
 #include <strata/partition/block.hpp>
+#include <strata/partition/bottom_up.hpp>
 #include <strata/partition/canonical.hpp>
 #include <strata/partition/concepts.hpp>
+#include <strata/partition/contraction.hpp>
+#include <strata/partition/grouping.hpp>
 #include <strata/partition/hierarchy.hpp>
 #include <strata/partition/isolate.hpp>
 #include <strata/partition/item_order.hpp>
 #include <strata/partition/refinement.hpp>
+#include <strata/partition/repeated.hpp>
+#include <strata/partition/stretches.hpp>
 #include <strata/partition/waiting.hpp>
 #include <strata/partition/whole.hpp>
 #include <strata/pipeline/block_options.hpp>

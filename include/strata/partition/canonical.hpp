@@ -23,8 +23,8 @@ namespace strata {
 /// A block without names: `code` says everything that planning looks at about the ops `ops`, in that order, and about the
 /// tensors they touch. Blocks with equal codes are isomorphic, their i-th ops correspond.
 ///
-/// Of an op: half, cost, workspace, effects, whether it may be replayed. Of a tensor: bytes, whether several ops add into
-/// it, whether it is a target, whether ops outside make it or read it, and in which half. And who reads and writes what.
+/// Of an op: half, cost, workspace, effects, whether it may be replayed. Of a tensor: bytes, whether the block adds into it,
+/// whether it is a target, whether ops outside make it or read it, and in which half. And who reads and writes what.
 /// Names, types and resident tensors do not matter.
 struct canonical_form {
     std::vector<op_id> ops = {};
@@ -135,9 +135,11 @@ private:
     [[nodiscard]] auto facts_of_tensor(block const& b, tensor_id t, op_id turn) const -> facts
     {
         constexpr std::int64_t tensor = 1 << 10;
-        std::int64_t flags = tensor + (p_->accumulated(t) ? 1 : 0) + (p_->is_target(t) ? 2 : 0);
+        auto const makers = p_->producers(t);
+        bool const made = std::any_of(makers.begin(), makers.end(), [&](op_id o) { return contains(b, o); });
+        std::int64_t flags = tensor + (made && p_->accumulated(t) ? 1 : 0) + (p_->is_target(t) ? 2 : 0);
         std::int64_t bit = 4;
-        for (auto const users : {p_->producers(t), p_->consumers(t)}) {
+        for (auto const users : {makers, p_->consumers(t)}) {
             for (auto o : users) {
                 flags |= contains(b, o) ? 0 : o < turn ? bit : 2 * bit;
             }
