@@ -21,8 +21,7 @@ template <class = void>
     std::vector<char> ended(g.size(), 0);
     std::size_t next = 0;
     for (auto const& r : plan) {
-        if (r.part >= g.size() || r.option < fast_forward ||
-            r.option >= static_cast<int>(g.options(r.part).size())) {
+        if (r.part >= g.size() || r.option < fast_forward || r.option >= static_cast<int>(g.options(r.part).size())) {
             return false;
         }
         bool const first = next < g.items().size() && g.items()[next] == item{r.part, r.which};
