@@ -192,10 +192,7 @@ private:
         return false;
     }
 
-    [[nodiscard]] auto bit_of(tensor_id t) const -> mask
-    {
-        return mask{1} << number_[static_cast<std::size_t>(t)];
-    }
+    [[nodiscard]] auto bit_of(tensor_id t) const -> mask { return mask{1} << number_[static_cast<std::size_t>(t)]; }
 
     block_graph const* g_;
     std::vector<int> number_;

@@ -28,32 +28,6 @@
 
 namespace strata::test {
 
-/// A random step cut into parts with random options.
-struct random_level {
-    std::unique_ptr<problem> step;
-    std::optional<block_graph> level; ///< none when the parts wait for each other
-};
-inline auto make_random_level(std::uint64_t seed, int max_ops) -> random_level
-{
-    dice d(seed * 7919);
-    random_options o;
-    o.ops = static_cast<int>(d.between(2, max_ops));
-    o.training = d.chance(80);
-    o.effects = d.chance(50) ? 0 : 15;
-    o.state = d.chance(50) ? 0 : 15;
-    o.workspace = d.chance(50) ? 0 : 25;
-    random_level r{std::make_unique<problem>(random_problem(d.next(), o)), {}};
-    auto parts = random_parts(*r.step, d);
-    std::vector<std::vector<option>> options;
-    for (auto const& b : parts) {
-        options.push_back(random_options_of(*r.step, b, d));
-    }
-    if (auto g = block_graph::make(*r.step, std::move(parts), std::move(options))) {
-        r.level = *std::move(g);
-    }
-    return r;
-}
-
 /// Some budgets from next to none up to all that `g` can use.
 inline auto some_budgets(block_graph const& g, int n) -> std::vector<bytes_t>
 {

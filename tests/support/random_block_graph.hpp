@@ -10,6 +10,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -86,6 +89,53 @@ inline auto random_plan(block_graph const& g, dice& d) -> block_plan
         if (x.which == half::forward && g.replayable(x.part)) {
             again.push_back(x.part);
         }
+    }
+    return r;
+}
+
+/// A plan with one pass per stage: between two first runs, forward halves again in the order of the items.
+inline auto random_one_pass_plan(block_graph const& g, dice& d) -> block_plan
+{
+    block_plan r;
+    std::vector<int> served(g.size(), fast_forward);
+    int const often = static_cast<int>(d.between(0, 40));
+    for (std::size_t t = 0; t < g.items().size(); ++t) {
+        for (std::size_t x = 0; x <= t; ++x) {
+            auto const [part, which] = g.items()[x];
+            if (x < t && (which == half::backward || !g.replayable(part) || !d.chance(often))) {
+                continue;
+            }
+            auto const any = static_cast<int>(d.below(static_cast<std::int64_t>(g.options(part).size())));
+            bool const follows = which == half::backward && !g.part(part).forward.empty();
+            r.push_back({part, which, follows ? served[part] : any});
+            served[part] = any;
+        }
+    }
+    return without_vain_keeping(g, std::move(r));
+}
+
+/// A random step cut into parts with random options.
+struct random_level {
+    std::unique_ptr<problem> step;
+    std::optional<block_graph> level; ///< none when the parts wait for each other
+};
+inline auto make_random_level(std::uint64_t seed, int max_ops) -> random_level
+{
+    dice d(seed * 7919);
+    random_options o;
+    o.ops = static_cast<int>(d.between(2, max_ops));
+    o.training = d.chance(80);
+    o.effects = d.chance(50) ? 0 : 15;
+    o.state = d.chance(50) ? 0 : 15;
+    o.workspace = d.chance(50) ? 0 : 25;
+    random_level r{std::make_unique<problem>(random_problem(d.next(), o)), {}};
+    auto parts = random_parts(*r.step, d);
+    std::vector<std::vector<option>> options;
+    for (auto const& b : parts) {
+        options.push_back(random_options_of(*r.step, b, d));
+    }
+    if (auto g = block_graph::make(*r.step, std::move(parts), std::move(options))) {
+        r.level = *std::move(g);
     }
     return r;
 }

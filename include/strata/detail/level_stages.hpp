@@ -256,9 +256,7 @@ private:
     };
     [[nodiscard]] auto look_ahead(std::size_t limit) const -> outlook
     {
-        outlook r{std::vector<char>(border_.size(), 0),
-                  std::vector<char>(items(), 0),
-                  std::vector<char>(items(), 0)};
+        outlook r{std::vector<char>(border_.size(), 0), std::vector<char>(items(), 0), std::vector<char>(items(), 0)};
         for (std::size_t v = 0; v < border_.size(); ++v) {
             r.wanted[v] = border_[v].target ? 1 : 0;
         }
@@ -330,8 +328,7 @@ private:
             for (auto const& w : ways_[x]) {
                 auto others = kept;
                 for (std::size_t v = 0; v < border_.size(); ++v) {
-                    bool const there =
-                        border_[v].first < x && (border_[v].last >= x || stages_[x].wanted[v] != 0);
+                    bool const there = border_[v].first < x && (border_[v].last >= x || stages_[x].wanted[v] != 0);
                     others += there && !level_way::has(w.touched, v) ? border_[v].size : 0;
                 }
                 for (auto const& k : w.records) {
@@ -353,7 +350,7 @@ private:
     std::vector<std::size_t> forward_, backward_; // item of each half
     std::vector<level_tensor> border_;
     std::vector<std::vector<level_way>> ways_; // by item
-    std::vector<std::size_t> sure_until_; // last item that reads a tensor in every way; nowhere: none
+    std::vector<std::size_t> sure_until_;      // last item that reads a tensor in every way; nowhere: none
     std::vector<outlook> stages_;
     std::size_t carefree_ = 0;
 };

@@ -121,8 +121,8 @@ private:
             if (may_drop(j)) {
                 stages.push_back(backward_[j]);
                 for (std::size_t k = 0; k < g_->size(); ++k) { // together with those next to it
-                    bool const near = forward_[k] != nowhere && forward_[k] + 1 >= forward_[j] &&
-                                      forward_[k] <= forward_[j] + 1;
+                    bool const near =
+                        forward_[k] != nowhere && forward_[k] + 1 >= forward_[j] && forward_[k] <= forward_[j] + 1;
                     if (near && x[k].stage != nowhere && x[k].stage <= backward_[j]) {
                         stages.push_back(x[k].stage);
                     }

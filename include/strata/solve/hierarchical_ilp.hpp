@@ -34,18 +34,18 @@ namespace strata {
 
 /// How to build and solve the integer program of a level.
 struct hierarchical_options {
-    int closure_every = 1;                ///< closure cuts after the first run of every k-th item; 0: none
+    int closure_every = 0;                ///< closure cuts after the first run of every k-th item; 0: none
     std::int64_t max_nodes = 0;           ///< of the backend's search; 0: no limit
-    std::size_t max_entries = 500'000;    ///< of the matrix; larger models are not handed to the backend
+    std::size_t max_entries = 60'000;     ///< of the matrix; larger models are not handed to the backend
     std::optional<block_plan> known = {}; ///< a plan that fits: only what is cheaper is looked for
 };
 
 /// The answer of the integer program.
 struct hierarchical_outcome {
-    block_plan plan;      ///< fits the budget; the known one if nothing cheaper was found
-    cost_t cost = 0;      ///< of `plan`
-    cost_t bound = 0;     ///< no plan of the class costs less
-    bool optimal = false; ///< proven: none of the class is cheaper by more than a millionth of what is decided
+    block_plan plan;        ///< fits the budget; the known one if nothing cheaper was found
+    cost_t cost = 0;        ///< of `plan`
+    cost_t bound = 0;       ///< no plan of the class costs less
+    bool optimal = false;   ///< proven: none of the class is cheaper by more than a millionth of what is decided
     std::int64_t nodes = 0; ///< subproblems looked at
 };
 
@@ -177,8 +177,8 @@ private:
     }
 
     /// The best plan so far as a start if the model can express it, and otherwise as a cutoff below it.
-    [[nodiscard]] auto request(hierarchical_model const& m, hierarchical_outcome const& out, stop_watch const& stop) const
-        -> mip_request
+    [[nodiscard]] auto
+    request(hierarchical_model const& m, hierarchical_outcome const& out, stop_watch const& stop) const -> mip_request
     {
         mip_request r{.max_nodes = options_->max_nodes, .stop = stop};
         if (out.plan.empty()) {
@@ -251,7 +251,7 @@ template <mip_backend B>
 template <class B>
 struct hierarchical_ilp {
     B backend = {};
-    hierarchical_options options = {.max_nodes = 500};
+    hierarchical_options options = {.max_nodes = 200};
 
     [[nodiscard]] static constexpr auto name() noexcept -> std::string_view { return "hierarchical_ilp"; }
     [[nodiscard]] auto merge(block_graph const& g, bytes_t budget, stop_watch const& stop) const

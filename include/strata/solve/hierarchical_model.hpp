@@ -52,7 +52,7 @@ class basic_hierarchical_model {
 public:
     /// What to build.
     struct plan {
-        int closure_every = 1;              ///< closure cuts after the first run of every k-th item; 0: none
+        int closure_every = 0;               ///< closure cuts after the first run of every k-th item; 0: none
         std::size_t max_entries = 1'000'000; ///< stop building beyond so many entries of the matrix
     };
 
@@ -80,7 +80,10 @@ public:
     }
 
     /// True when the model has more entries than allowed; then it is not there.
-    [[nodiscard]] auto too_large() const noexcept -> bool { return std::max(w_.entries(), w_.columns()) > max_entries_; }
+    [[nodiscard]] auto too_large() const noexcept -> bool
+    {
+        return std::max(w_.entries(), w_.columns()) > max_entries_;
+    }
     [[nodiscard]] auto model() const noexcept -> mip_model const& { return model_; }
     /// Cost of the plans whose objective is 0.
     [[nodiscard]] auto base_cost() const noexcept -> cost_t { return base_cost_; }
@@ -111,7 +114,7 @@ public:
     [[nodiscard]] auto solution_of(block_plan const& given) const -> std::optional<Eigen::VectorXd>
     {
         Eigen::VectorXd x = Eigen::VectorXd::Zero(model_.columns());
-        std::size_t t = 0; // stage
+        std::size_t t = 0;    // stage
         std::size_t next = 0; // item that may run
         for (auto const& run : without_vain_keeping(*g_, given)) {
             auto const i = stages_.item_of(run.part, run.which);
@@ -119,7 +122,9 @@ public:
                 return {};
             }
             auto const& ways = runs_[t][i];
-            auto const same = [&](run_term const& r) { return g_->run({run.part, run.which, r.how->option}) == g_->run(run); };
+            auto const same = [&](run_term const& r) {
+                return g_->run({run.part, run.which, r.how->option}) == g_->run(run);
+            };
             auto const exact = [&](run_term const& r) { return r.how->option == run.option; };
             auto found = std::find_if(ways.begin(), ways.end(), exact);
             if (found == ways.end() && !both(i)) {
@@ -364,8 +369,8 @@ private:
     }
 
     /// Those of `runs` whose way has `v` in `list`.
-    [[nodiscard]] static auto with(std::vector<run_term> const& runs, std::vector<std::size_t> way::*list, std::size_t v)
-        -> terms
+    [[nodiscard]] static auto
+    with(std::vector<run_term> const& runs, std::vector<std::size_t> way::*list, std::size_t v) -> terms
     {
         terms r;
         for (auto const& x : runs) {
@@ -425,7 +430,8 @@ private:
             hold(e.item, from, later);
             from = e.item;
             bool const sure = e.item == t && e.reads.size() == runs_[t][t].size();
-            later = before(events.empty() ? live_[t][v] : undecided, sure, std::move(e.reads), std::move(e.makes), later);
+            later =
+                before(events.empty() ? live_[t][v] : undecided, sure, std::move(e.reads), std::move(e.makes), later);
         }
         if (from == after.size()) {
             later = before(live_[t][v], false, {}, {}, later);
@@ -534,7 +540,8 @@ private:
     }
 
     /// Bytes that record `k` of `w` has beside `counted`, whether or not those are live after.
-    [[nodiscard]] auto beside(std::vector<std::size_t> const& counted, way const& w, way::record const& k) const -> bytes_t
+    [[nodiscard]] auto beside(std::vector<std::size_t> const& counted, way const& w, way::record const& k) const
+        -> bytes_t
     {
         auto bytes = k.bytes;
         for (auto v : counted) {
@@ -657,7 +664,7 @@ private:
     std::vector<std::vector<std::vector<run_term>>> runs_; // by stage and item: F and K
     std::vector<std::vector<terms>> held_;                 // by stage and part: P of each option
     std::vector<terms> live_;                              // by stage: S
-    std::vector<saved> holds_;                              // P, each after those it depends on
+    std::vector<saved> holds_;                             // P, each after those it depends on
     std::vector<life> lives_;                              // S and E, each after those it depends on
     std::vector<run_again> again_;                         // Y
     detail::mip_writer w_;
