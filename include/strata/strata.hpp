@@ -71,6 +71,7 @@
 #include <strata/schedule/schedule.hpp>
 #include <strata/schedule/validate.hpp>
 #include <strata/schedule/verdict.hpp>
+#include <strata/solve/block_dp.hpp>
 #include <strata/solve/concepts.hpp>
 #include <strata/solve/cut.hpp>
 #include <strata/solve/exhaustive.hpp>
@@ -82,6 +83,7 @@
 #include <strata/solve/life_table.hpp>
 #include <strata/solve/limits.hpp>
 #include <strata/solve/order_editor.hpp>
+#include <strata/solve/persistent_table.hpp>
 #include <strata/solve/polish.hpp>
 #include <strata/solve/portfolio.hpp>
 #include <strata/solve/range_max.hpp>
@@ -92,5 +94,7 @@
 #include <strata/solve/search.hpp>
 #include <strata/solve/slot_line.hpp>
 #include <strata/solve/sqrt_checkpoint.hpp>
+#include <strata/solve/stage.hpp>
+#include <strata/solve/stage_line.hpp>
 #include <strata/units.hpp>
 #include <strata/version.hpp>
