@@ -86,6 +86,7 @@
 #include <strata/schedule/schedule.hpp>
 #include <strata/schedule/validate.hpp>
 #include <strata/schedule/verdict.hpp>
+#include <strata/solve/block_dp.hpp>
 #include <strata/solve/concepts.hpp>
 #include <strata/solve/cut.hpp>
 #include <strata/solve/default_solver.hpp>
@@ -98,6 +99,7 @@
 #include <strata/solve/life_table.hpp>
 #include <strata/solve/limits.hpp>
 #include <strata/solve/order_editor.hpp>
+#include <strata/solve/persistent_table.hpp>
 #include <strata/solve/polish.hpp>
 #include <strata/solve/range_max.hpp>
 #include <strata/solve/recompute_all.hpp>
@@ -107,6 +109,8 @@
 #include <strata/solve/search.hpp>
 #include <strata/solve/slot_line.hpp>
 #include <strata/solve/sqrt_checkpoint.hpp>
+#include <strata/solve/stage.hpp>
+#include <strata/solve/stage_line.hpp>
 #include <strata/solve/step_kind.hpp>
 #include <strata/units.hpp>
 #include <strata/version.hpp>

@@ -11,23 +11,25 @@
 #include <strata/solve/stage_line.hpp>
 #include <strata/units.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace strata {
 
 /// Plans of a level for every budget up to a largest one, from one table.
 ///
-/// The table is cut into slots of the largest budget (see `persistent_table`): for budgets of a small share of it, where
-/// a slot weighs more, a table of their own is finer. What limits it is the number of stretches of stages that differ
-/// from each other, times their length: when that would leave too few slots, neighbours are taken together.
+/// The table is cut into slots of the largest budget (see `persistent_table`): for budgets that are a small share of it,
+/// where a slot weighs more, a table of their own is finer. What limits it is the number of stretches of stages that
+/// differ from each other, times their length: when that would leave too few slots, neighbours are taken together.
 template <class = void>
 class basic_block_dp_table {
 public:
-    /// `g` must outlive the table. Returns: nothing when time is up, or nothing fits `largest`.
+    /// `g` must outlive the table. Returns: nothing when time is up.
     [[nodiscard]] static auto make(block_graph const& g, bytes_t largest, stop_watch const& stop = {})
         -> std::optional<basic_block_dp_table>
     {
@@ -35,14 +37,14 @@ public:
         auto most = std::size_t{400};
         for (;; most = most * 2 / 3) {
             stage_line line(g, most);
-            if (largest < line.always() || stop.expired()) {
+            if (stop.expired()) {
                 return {};
             }
             most = line.stages().size();
             if (most > 1 && persistent_table::size_of(line.stages()).slots({}) < fine) {
                 continue;
             }
-            auto table = persistent_table::make(line.stages(), largest - line.always(), stop);
+            auto table = persistent_table::make(line.stages(), room_of(line, largest), stop);
             if (!table) {
                 return {};
             }
@@ -51,10 +53,14 @@ public:
     }
 
     /// The cheapest plan the table knows that fits `budget`, by what its options promise; a larger budget never gets a
-    /// costlier one. Complexity: O(plans that are too large by a little · runs).
-    [[nodiscard]] auto plan(bytes_t budget) const -> std::optional<block_plan>
+    /// costlier one. Returns: nothing when there is none, or time is up.
+    /// Complexity: O(plans that are too large by a little · runs).
+    [[nodiscard]] auto plan(bytes_t budget, stop_watch const& stop = {}) const -> std::optional<block_plan>
     {
-        for (auto m = table_.slots_in(budget - line_.always()); m >= 0; --m) {
+        if (promise_of(*g_, once_).peak <= budget) {
+            return once_; // nothing is cheaper
+        }
+        for (auto m = table_.slots_in(room_of(line_, budget)); m >= 0 && !stop.expired(); --m) {
             if (m > 0 && table_.cost(m - 1) == table_.cost(m)) {
                 continue; // the same runs do with less
             }
@@ -82,11 +88,28 @@ private:
         , line_(std::move(line))
         , table_(std::move(table))
     {
+        std::vector<int> cheapest;
+        for (std::size_t i = 0; i < g.size(); ++i) {
+            auto const& all = g.options(i);
+            auto const by_cost = [](option const& a, option const& b) {
+                return a.cost() != b.cost() ? a.cost() < b.cost() : a.kept < b.kept;
+            };
+            cheapest.push_back(static_cast<int>(std::min_element(all.begin(), all.end(), by_cost) - all.begin()));
+        }
+        once_ = once_each(g, cheapest);
+    }
+
+    /// Bytes for the stages to share. Where they count tensors that may be gone, a little more than there is.
+    static auto room_of(stage_line const& line, bytes_t budget) -> bytes_t
+    {
+        auto const room = std::max<bytes_t>(0, budget - line.always());
+        return line.exact() ? room : room + room / 12;
     }
 
     block_graph const* g_;
     stage_line line_;
     persistent_table table_;
+    block_plan once_;
 };
 
 using block_dp_table = basic_block_dp_table<>;
@@ -99,7 +122,7 @@ struct block_dp {
         -> std::optional<block_plan>
     {
         auto const table = block_dp_table::make(g, budget, stop);
-        return table ? table->plan(budget) : std::nullopt;
+        return table ? table->plan(budget, stop) : std::nullopt;
     }
 };
 

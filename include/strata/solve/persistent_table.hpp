@@ -39,7 +39,7 @@ struct stage_run {
 
 /// Work that making a table may take, and its grid.
 struct table_limits {
-    std::int64_t steps = 600'000'000; ///< of the inner loop
+    std::int64_t steps = 300'000'000; ///< of the inner loop
     std::int64_t cells = 24'000'000;  ///< of 8 bytes
     std::int64_t slots = 2'000;       ///< most parts that the budget is cut into
 };
@@ -147,7 +147,8 @@ public:
                 }
                 stack.push_back({f.a, f.a, false, 0, c.option});
                 if (f.a < f.b) {
-                    stack.push_back({f.a + 1, f.b, stages_[f.a].options[index(c.option)].output, f.m - c.taken, -1});
+                    stack.push_back(
+                        {f.a + 1, f.b, holds_next(f.a, stages_[f.a].options[index(c.option)]), f.m - c.taken, -1});
                 }
             } else {
                 for (auto i = f.a; i < c.from; ++i) {
@@ -243,11 +244,13 @@ private:
     {
         return state(a, b) + (held ? held_from_ : 0);
     }
-    [[nodiscard]] auto may_be_held(std::size_t a) const -> bool
+    /// True when `o` of stage `a` holds the input of the next stage.
+    [[nodiscard]] auto holds_next(std::size_t a, stage_option const& o) const noexcept -> bool
     {
-        // Equal stretches may stand behind different stages.
-        return stages_[a].input > 0 && output_kept_;
+        return o.output && stages_[a + 1].input > 0;
     }
+    /// True when some option may hold the input of stage `a`, or of one like it.
+    [[nodiscard]] auto may_be_held(std::size_t a) const -> bool { return output_kept_ && stages_[a].input > 0; }
 
     /// All bytes are whole slots if the budget allows it; otherwise the slot that rounds them least.
     void choose_slot(bytes_t largest, std::int64_t most)
@@ -327,7 +330,7 @@ private:
                 bool const counted = std::find(o.holds.begin(), o.holds.end(), i) != o.holds.end();
                 taken += !counted && wanted(s.passes[i], a, a + 1, b) ? s.passes[i].bytes : 0;
             }
-            auto const& right = tables_[table(a + 1, b, o.output && stages_[a + 1].input > 0)];
+            auto const& right = tables_[table(a + 1, b, holds_next(a, o))];
             f(value(o.cost, o.runs),
               in_slots(std::max(arriving + need.forward, need.backward)),
               nullptr,
@@ -377,10 +380,13 @@ private:
             if (begin > slots_) {
                 return;
             }
+            // Costs fall with m: from where on this choice cannot win even with all that there is, it need not be tried.
+            auto const lowest = c + (right != nullptr ? right->back() : 0) + (left != nullptr ? left->back() : 0);
+            auto const end = std::partition_point(t.begin() + begin, t.end(), [&](double v) { return v > lowest; });
             auto* const to = t.data() + begin;
             auto const* const r = right != nullptr ? right->data() + (begin - x.taken) : nullptr;
             auto const* const l = left != nullptr ? left->data() + begin : nullptr;
-            auto const count = slots_ - begin + 1;
+            auto const count = end - (t.begin() + begin);
             if (l != nullptr) {
                 for (std::int64_t i = 0; i < count; ++i) {
                     to[i] = std::min(to[i], c + r[i] + l[i]);

@@ -40,6 +40,9 @@ public:
     /// Bytes that are always there: resident tensors, and targets of the forward halves.
     [[nodiscard]] auto always() const noexcept -> bytes_t { return always_; }
 
+    /// True when the stages count every tensor just as long as it lives; otherwise some a little longer.
+    [[nodiscard]] auto exact() const noexcept -> bool { return exact_; }
+
     /// The runs of forward half `i` with option `option` of the stage, or with -1 as a fast-forward.
     void append_forward(std::size_t i, int option, block_plan& to) const
     {
@@ -196,7 +199,8 @@ private:
             }
             std::sort(readers.begin(), readers.end());
             if (p.is_target(t) || (!readers.empty() && readers.front() < maker)) {
-                always_ += p.size(t); // read by the backward half of an earlier stage: nothing a row knows of
+                always_ += p.size(t);
+                exact_ = false; // perhaps read by the backward half of an earlier stage: nothing a row knows of
                 continue;
             }
             x.maker = maker;
@@ -204,12 +208,14 @@ private:
             readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
             if (next_reads && readers.size() == 1) {
                 x.input = true;
+                exact_ = exact_ && stages_[maker + 1].input == 0;
                 stages_[maker + 1].input += p.size(t);
             } else if (!readers.empty()) {
                 for (auto& r : readers) {
                     r -= maker;
                 }
                 x.passing = true;
+                exact_ = false;
                 x.index = stages_[maker].passes.size();
                 stages_[maker].passes.push_back({p.size(t), readers});
             }
@@ -489,6 +495,7 @@ private:
     std::vector<stage> stages_;
     std::vector<bytes_t> crossing_; // gradients that live before and after the backward half of a stage
     bytes_t always_ = 0;
+    bool exact_ = true;
     std::vector<bytes_t> change_; // scratch space
     std::vector<char> required_;
 };
