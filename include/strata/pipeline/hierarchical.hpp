@@ -102,7 +102,7 @@ struct hierarchical {
         }
         hierarchy_counts r{cut->size() - 1, cut->kinds(), 0};
         for (std::size_t k = 0; k < cut->kinds(); ++k) {
-            r.solved += cut->representative(k) != 0 && solvable((*cut)[cut->representative(k)].ops) ? 1 : 0;
+            r.solved += cut->representative(k) != 0 && solvable((*cut)[cut->representative(k)].ops) ? 1U : 0U;
         }
         return r;
     }
