@@ -16,13 +16,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
 #include "tests/support/brute_block_plans.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/problems.hpp"
 #include "tests/support/random_block_graph.hpp"
 #include "tests/support/random_problem.hpp"
 
@@ -101,6 +100,146 @@ void check_class_of_plans(B const& backend, std::uint64_t seeds)
     CHECK(infeasible > static_cast<int>(seeds / 2));
     CHECK(dearer > static_cast<int>(seeds / 4));
     CHECK(again > static_cast<int>(seeds / 8));
+}
+
+/// A step of `layers` equal layers and a loss, each a part. A layer saves 4 bytes for its backward op, which reads its input
+/// and the gradient that arrives as well; outputs and gradients have 1 byte, the input of the step is resident. Forward
+/// ops cost 1, backward ops 2.
+inline auto layered_spec(int layers) -> problem_spec
+{
+    problem_spec s;
+    std::vector<tensor_id> x{add_tensor(s, 1, tensor_kind::input)};
+    std::vector<tensor_id> saved;
+    for (int i = 0; i < layers; ++i) {
+        x.push_back(add_tensor(s, 1));
+        saved.push_back(add_tensor(s, 4, tensor_kind::saved));
+        auto const o = static_cast<std::size_t>(add_op(s, 1, {x[x.size() - 2]}, {x.back(), saved.back()}));
+        s.ops[o].phase = phase::forward;
+    }
+    auto g = add_tensor(s, 1, tensor_kind::gradient);
+    s.ops[static_cast<std::size_t>(add_op(s, 0, {x.back()}, {g}))].phase = phase::backward;
+    for (auto i = static_cast<std::size_t>(layers); i-- > 0;) {
+        auto const arriving = std::exchange(g, add_tensor(s, 1, tensor_kind::gradient));
+        auto const o = static_cast<std::size_t>(add_op(s, 2, {x[i], saved[i], arriving}, {g}));
+        s.ops[o].phase = phase::backward;
+        s.ops[o].backward_of = static_cast<op_id>(i);
+    }
+    s.targets = {g};
+    return s;
+}
+
+/// The level of a step of `layered_spec`, one option for each part.
+inline auto layered_level(problem const& p) -> block_graph
+{
+    auto const layers = (p.op_count() - 1) / 2;
+    std::vector<block> parts{{{}, {layers}}};
+    for (op_id i = 0; i < layers; ++i) {
+        parts.push_back({{i}, {p.op_count() - 1 - i}});
+    }
+    std::vector<std::vector<option>> options;
+    for (auto const& b : parts) {
+        options.push_back({describe(p, b, b.forward, b.backward)});
+    }
+    return block_graph::make(p, std::move(parts), std::move(options)).value();
+}
+
+/// Chains on which HiRemate's program, with saved sets regenerated in the layer's own phases only, ends at 14, 27, 28, 30, 31,
+/// and without that restriction at these costs.
+template <mip_backend B>
+void check_chains_of_the_reference(B const& backend)
+{
+    struct cell {
+        int layers;
+        bytes_t dynamic;
+        cost_t cost;
+    };
+    for (auto const& [layers, dynamic, cost] :
+         {cell{4, 16, 13}, cell{8, 32, 26}, cell{8, 26, 27}, cell{8, 20, 29}, cell{8, 16, 30}}) {
+        CAPTURE(layers, dynamic);
+        auto const p = make(layered_spec(layers));
+        auto const g = layered_level(p);
+        auto const budget = p.resident_bytes() + dynamic;
+        auto const found = solve_hierarchical(g, budget, backend);
+        REQUIRE(found);
+        judge_block_plan(g, found->plan, budget, found->cost);
+        CHECK(found->cost == cost);
+        CHECK(found->bound == cost);
+        CHECK(found->optimal);
+    }
+}
+
+/// The relaxation's bound never exceeds the optimum, and closure cuts raise it on some levels and lower it on none.
+template <mip_backend B>
+void check_relaxation_of_levels(B const& backend, std::uint64_t seeds)
+{
+    int raised = 0;
+    for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+        auto const x = make_random_level(seed, 40);
+        if (!x.level) {
+            continue;
+        }
+        for (auto budget : some_budgets(*x.level, 5)) {
+            CAPTURE(seed, budget);
+            auto const best = solve_hierarchical(*x.level, budget, backend, {.max_nodes = 20});
+            std::vector<double> bounds;
+            for (int closure_every : {0, 3, 1}) {
+                auto const bound = hierarchical_relaxation(*x.level, budget, backend, {.closure_every = closure_every});
+                if (!bound) { // may be proven without whole numbers, and must be true
+                    CHECK(bound.error().code == errc::infeasible);
+                    CHECK_FALSE(best);
+                    break;
+                }
+                auto const noise = 1e-6 * (1 + *bound);
+                CHECK((bounds.empty() || *bound >= bounds.front() - noise));
+                if (best) {
+                    CHECK(*bound <= static_cast<double>(best->cost) + noise);
+                }
+                bounds.push_back(*bound);
+            }
+            raised += !bounds.empty() && bounds.back() > bounds.front() * (1 + 1e-4) ? 1 : 0;
+        }
+    }
+    CHECK(raised > 2);
+}
+
+/// Levels that are too large to enumerate: whatever stops the search, the plan obeys every rule and fits, and a known plan is
+/// never made worse.
+template <mip_backend B>
+void check_large_levels(B const& backend, std::uint64_t seeds)
+{
+    int found_any = 0;
+    int better = 0;
+    for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+        auto const x = make_random_level(seed, 40);
+        if (!x.level) {
+            continue;
+        }
+        for (auto budget : some_budgets(*x.level, 4)) {
+            CAPTURE(seed, budget);
+            auto const simple = solve_hierarchical(*x.level, budget, backend, {.max_entries = 1});
+            if (simple) {
+                judge_block_plan(*x.level, simple->plan, budget, simple->cost);
+                CHECK(simple->nodes == 0);
+                CHECK(simple->optimal == (simple->cost == simple->bound));
+            }
+            auto const found = solve_hierarchical(*x.level, budget, backend, {.max_nodes = 3});
+            CHECK((!simple || found));
+            if (!found) {
+                continue;
+            }
+            judge_block_plan(*x.level, found->plan, budget, found->cost);
+            CHECK(found->bound <= found->cost);
+            CHECK((!simple || found->cost <= simple->cost));
+            ++found_any;
+            better += !simple || found->cost < simple->cost ? 1 : 0;
+            auto const again = solve_hierarchical(*x.level, budget, backend, {.max_entries = 1, .known = found->plan});
+            REQUIRE(again);
+            judge_block_plan(*x.level, again->plan, budget, again->cost);
+            CHECK(again->cost <= found->cost);
+        }
+    }
+    CHECK(found_any > static_cast<int>(seeds));
+    CHECK(better > 0);
 }
 
 } // namespace strata::test

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// @brief A plan of a level that fits, found quickly: each part is kept with one of its options, or dropped and made again
-/// where it, or a stretch of parts around it, is first needed in backward.
+/// where it, or a stretch of parts around it, is first needed in backward; what parts hand on is held or made again, too.
 #pragma once
 
 #include <strata/merge/block_graph.hpp>
@@ -30,8 +30,16 @@ public:
         , forward_(g.size(), nowhere)
         , backward_(g.size(), nowhere)
     {
+        auto const& p = g.subject();
+        maker_.assign(static_cast<std::size_t>(p.tensor_count()), nowhere);
         for (std::size_t x = 0; x < g.items().size(); ++x) {
-            (g.items()[x].which == half::forward ? forward_ : backward_)[g.items()[x].part] = x;
+            auto const [part, which] = g.items()[x];
+            (which == half::forward ? forward_ : backward_)[part] = x;
+            for (auto o : which == half::forward && g.replayable(part) ? g.part(part).forward : std::vector<op_id>{}) {
+                for (auto t : p.outputs(o)) {
+                    maker_[static_cast<std::size_t>(t)] = part;
+                }
+            }
         }
     }
 
@@ -48,6 +56,7 @@ public:
         for (std::size_t length = 1; length <= g_->size(); length += (length + 1) / 2) {
             starts.push_back(in_stretches(length));
         }
+        starts.push_back(from_scratch());
         std::vector<std::pair<worth, std::size_t>> order;
         for (std::size_t i = 0; i < starts.size() && (i == 0 || !stop.expired()); ++i) {
             order.emplace_back(look(starts[i]), i);
@@ -75,7 +84,8 @@ private:
 
     struct choice {
         int option = 0;
-        std::size_t stage = nowhere; // made again before the first run of this item; nowhere: kept
+        std::size_t stage = nowhere; // serves before the first run of this item; nowhere: at its first run
+        bool again = false;          // what it makes is not held for backward halves, but made again for each
         friend auto operator==(choice const&, choice const&) -> bool = default;
     };
     struct worth {
@@ -91,19 +101,41 @@ private:
 
     [[nodiscard]] auto write(std::vector<choice> const& x) const -> block_plan
     {
+        auto const& items = g_->items();
         block_plan r;
-        for (std::size_t t = 0; t < g_->items().size(); ++t) {
-            for (std::size_t i = 0; i < t; ++i) {
-                auto const [part, which] = g_->items()[i];
-                if (which == half::forward && x[part].stage == t) {
-                    r.push_back({part, which, x[part].option});
+        for (std::size_t t = 0; t < items.size(); ++t) {
+            auto const [part, which] = items[t];
+            bool const dropped = which == half::forward && x[part].stage != nowhere;
+            block_run const last{part, which, dropped ? fast_forward : x[part].option};
+            auto const begin = r.size();
+            r.push_back(last); // the stage backwards
+            std::vector<char> wanted(g_->size(), 0);
+            want(last, wanted);
+            for (auto i = which == half::backward ? t : 0; i-- > 0;) {
+                auto const j = items[i].part;
+                if (items[i].which == half::backward) {
+                    continue;
+                }
+                bool const held =
+                    backward_[j] != nowhere && backward_[j] >= t && (x[j].stage == nowhere || x[j].stage < t);
+                if (x[j].stage == t || (wanted[j] != 0 && x[j].again && !held)) {
+                    r.push_back({j, half::forward, x[j].stage == t ? x[j].option : fast_forward});
+                    want(r.back(), wanted);
                 }
             }
-            auto const [part, which] = g_->items()[t];
-            bool const dropped = which == half::forward && x[part].stage != nowhere;
-            r.push_back({part, which, dropped ? fast_forward : x[part].option});
+            std::reverse(r.begin() + static_cast<std::ptrdiff_t>(begin), r.end());
         }
         return r;
+    }
+
+    /// Marks the parts whose forward halves make what `r` reads.
+    void want(block_run const& r, std::vector<char>& wanted) const
+    {
+        for (auto const& x : g_->run(r).touches) {
+            if (auto const j = maker_[static_cast<std::size_t>(x.tensor)]; j != nowhere && j != r.part) {
+                wanted[j] = 1;
+            }
+        }
     }
 
     [[nodiscard]] auto look(std::vector<choice> const& x) -> worth
@@ -129,8 +161,8 @@ private:
                 }
             }
             for (auto s : stages) {
-                for (int o = 0; o < static_cast<int>(g_->options(j).size()); ++o) {
-                    auto const old = std::exchange(x[j], {o, s});
+                for (int k = 0; k < 2 * static_cast<int>(g_->options(j).size()); ++k) {
+                    auto const old = std::exchange(x[j], {k / 2, s, k % 2 != 0 && g_->replayable(j)});
                     if (old == x[j] || looks_ <= 0 || stop.expired()) {
                         x[j] = old;
                         continue;
@@ -204,6 +236,7 @@ private:
             }
             for (auto j : members) {
                 r[j].stage = stage;
+                r[j].again = j != members.back();
             }
             members.clear();
         };
@@ -219,9 +252,20 @@ private:
         return r;
     }
 
+    /// Nothing is held between backward halves.
+    [[nodiscard]] auto from_scratch() const -> std::vector<choice>
+    {
+        auto r = in_stretches(1);
+        for (std::size_t j = 0; j < g_->size(); ++j) {
+            r[j].again = g_->replayable(j);
+        }
+        return r;
+    }
+
     block_graph const* g_;
     bytes_t budget_;
     std::vector<std::size_t> forward_, backward_; // item of each half
+    std::vector<std::size_t> maker_;              // by tensor: the part whose forward half may make it again
     int looks_ = 0;
 };
 
