@@ -87,6 +87,7 @@
 #include <strata/schedule/validate.hpp>
 #include <strata/schedule/verdict.hpp>
 #include <strata/solve/block_dp.hpp>
+#include <strata/solve/chain_dp.hpp>
 #include <strata/solve/concepts.hpp>
 #include <strata/solve/cut.hpp>
 #include <strata/solve/default_solver.hpp>

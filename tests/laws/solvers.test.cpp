@@ -2,6 +2,7 @@
 // Every solver of the library against the laws of a solver.
 #include <strata/pipeline/frontier.hpp>
 #include <strata/pipeline/plan.hpp>
+#include <strata/solve/chain_dp.hpp>
 #include <strata/solve/cut.hpp>
 #include <strata/solve/greedy.hpp>
 #include <strata/solve/keep_all.hpp>
@@ -51,6 +52,7 @@ TEMPLATE_TEST_CASE("every solver obeys the laws of solvers",
                    keep_all,
                    recompute_all,
                    sqrt_checkpoint,
+                   chain_dp,
                    cut,
                    greedy,
                    exhaustive,

@@ -34,6 +34,8 @@ public:
         -> std::optional<basic_block_dp_table>
     {
         constexpr std::int64_t fine = 500; // slots
+        auto once = cheapest_once(g);
+        largest = std::min(largest, promise_of(g, once).peak); // more needs no table
         auto most = std::size_t{400};
         for (;; most = most * 2 / 3) {
             stage_line line(g, most);
@@ -48,7 +50,7 @@ public:
             if (!table) {
                 return {};
             }
-            return basic_block_dp_table(g, std::move(line), *std::move(table));
+            return basic_block_dp_table(g, std::move(line), *std::move(table), std::move(once));
         }
     }
 
@@ -83,10 +85,15 @@ public:
     [[nodiscard]] auto table() const noexcept -> persistent_table const& { return table_; }
 
 private:
-    basic_block_dp_table(block_graph const& g, stage_line line, persistent_table table)
+    basic_block_dp_table(block_graph const& g, stage_line line, persistent_table table, block_plan once)
         : g_(&g)
         , line_(std::move(line))
         , table_(std::move(table))
+        , once_(std::move(once))
+    {
+    }
+
+    static auto cheapest_once(block_graph const& g) -> block_plan
     {
         std::vector<int> cheapest;
         for (std::size_t i = 0; i < g.size(); ++i) {
@@ -96,7 +103,7 @@ private:
             };
             cheapest.push_back(static_cast<int>(std::min_element(all.begin(), all.end(), by_cost) - all.begin()));
         }
-        once_ = once_each(g, cheapest);
+        return once_each(g, cheapest);
     }
 
     /// Bytes for the stages to share. Where they count tensors that may be gone, a little more than there is.
