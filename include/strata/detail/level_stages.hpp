@@ -178,11 +178,11 @@ private:
         auto const [part, which] = g_->items()[x];
         auto const& run = g_->run({part, which, option});
         level_way w{.option = option, .cost = run.cost};
-        struct stretches {
+        struct stretches_of {
             bool before = false;
             std::size_t first = 0, last = 0;
         };
-        std::vector<std::pair<std::size_t, stretches>> of;
+        std::vector<std::pair<std::size_t, stretches_of>> of;
         for (auto const& t : run.touches) { // by first run, so the first stretch of a tensor comes first
             auto const v = number(t.tensor);
             auto found = std::find_if(of.begin(), of.end(), [&](auto const& e) { return e.first == v; });

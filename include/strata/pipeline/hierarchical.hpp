@@ -18,6 +18,7 @@
 #include <strata/solve/cut.hpp>
 #include <strata/solve/greedy.hpp>
 #include <strata/solve/search.hpp>
+#include <strata/solve/step_kind.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -54,10 +55,11 @@ struct hierarchy_counts {
 /// A solver out of a partitioner, a solver of blocks and a merger.
 ///
 /// Kinds of blocks are solved once, inner ones first, those that do not wait for each other side by side on
-/// `limits::threads` threads; what comes out does not depend on them. A step that the partitioner leaves whole is handed to
-/// the solver of blocks.
+/// `limits::threads` threads; what comes out does not depend on them. A step that the partitioner leaves whole, or that has no backward
+/// ops, is handed to the solver of blocks.
 template <partitioner P, solver S = quick_solver, merger M = one_option_each>
 struct hierarchical {
+    static constexpr step_kinds takes{.inference = false};
     P partition = {};
     S solve_block = {};
     M merge = {};
@@ -72,7 +74,7 @@ struct hierarchical {
     {
         auto const& p = on.subject();
         auto const cut = hierarchy::make(p, partition);
-        if (!cut || (*cut)[0].parts.empty()) {
+        if (!cut || (*cut)[0].parts.empty() || !overlap(takes, kind_of(p))) {
             solve_block.solve(on);
             return;
         }

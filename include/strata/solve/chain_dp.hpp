@@ -10,6 +10,7 @@
 #include <strata/problem/problem.hpp>
 #include <strata/solve/block_dp.hpp>
 #include <strata/solve/concepts.hpp>
+#include <strata/solve/step_kind.hpp>
 #include <strata/units.hpp>
 
 #include <algorithm>
@@ -60,6 +61,7 @@ template <class = void>
 /// stages are counted while they live, and a few hundred stages are told apart.
 /// Source: Beaumont, Eyraud-Dubois, Herrmann, Joly, Shilova, "Optimal checkpointing for heterogeneous chains", 2019.
 struct chain_dp {
+    static constexpr step_kinds takes{.inference = false};
     [[nodiscard]] static constexpr auto name() noexcept -> std::string_view { return "chain_dp"; }
     template <class = void>
     void solve(search& on) const
