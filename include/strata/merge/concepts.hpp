@@ -34,6 +34,10 @@ concept choosing_merger = requires(M const& m, block_graph const& g, bytes_t bud
 ///   - `m.name()`                 → convertible to `std::string_view`; stays valid while `m` lives
 ///   - `m.merge(g, budget, stop)` → `std::optional<block_plan>`; nothing when it has no plan, or does not take such levels
 ///
+/// Optional:
+///   - `m.merge_each(l, budgets, stop)` → a range of `std::optional<block_plan>`, one per budget of a
+///     `std::span<bytes_t const>`, largest first: for a merger to which several budgets cost little more than one
+///
 /// Laws:       plans obey the rules of `block_plan`; the same graph of blocks and budget, without a deadline, give the same plan; a
 ///             request to stop is answered within a moment.
 /// Not needed: a plan that fits (whoever asks looks at `promise_of`), or is good.

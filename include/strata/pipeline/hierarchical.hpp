@@ -84,12 +84,24 @@ struct hierarchical {
             return;
         }
         // What a merger counts is exact, but repair and fill go on from what they get: a little less may become better.
-        for (double share : {1.0, 0.97, 0.94}) {
+        std::vector<bytes_t> budgets = {on.budget()};
+        for (double share : {0.97, 0.94}) {
             auto const dynamic = static_cast<double>(on.budget() - p.resident_bytes());
-            auto const budget = share < 1 ? p.resident_bytes() + static_cast<bytes_t>(dynamic * share) : on.budget();
-            if (auto const plan = on.done() ? std::nullopt : merge.merge(*g, budget, on.stop())) {
+            budgets.push_back(p.resident_bytes() + static_cast<bytes_t>(dynamic * share));
+        }
+        auto const offer = [&](std::optional<block_plan> const& plan) {
+            if (plan) {
                 on.propose(
                     {.make = [&] { return in_first_run_order(p, expand(*g, *plan)); }, .name = std::string(name())});
+            }
+        };
+        if constexpr (requires { merge.merge_each(*g, budgets, on.stop()); }) {
+            for (auto const& plan : merge.merge_each(*g, budgets, on.stop())) {
+                offer(plan);
+            }
+        } else {
+            for (auto b : budgets) {
+                offer(on.done() ? std::nullopt : merge.merge(*g, b, on.stop()));
             }
         }
     }
@@ -151,6 +163,8 @@ struct hierarchical {
     }
 
 private:
+    static constexpr op_id full_effort_ops = 80;
+
     [[nodiscard]] static auto solvable(block const& b) -> bool { return !b.forward.empty() && !b.backward.empty(); }
 
     template <class = void>
@@ -185,11 +199,14 @@ private:
         auto quiet = on.how();
         quiet.on_progress = nullptr;
         quiet.threads = 1;
-        bool const flat =
-            h[i].parts.empty() || static_cast<op_id>(b.forward.size() + b.backward.size()) <= most_block_ops;
+        // A large block takes long for each plan and its options matter less: how often it is asked falls with its size.
+        auto const ops = static_cast<op_id>(b.forward.size() + b.backward.size());
         auto solve_flat = effort;
-        solve_flat.budgets = flat ? effort.budgets : 0;
-        solve_flat.peaks = flat ? effort.peaks : 0;
+        if (ops > full_effort_ops) {
+            bool const left_to_merger = !h[i].parts.empty() && ops > most_block_ops;
+            solve_flat.budgets = left_to_merger ? 0 : std::max(3, effort.budgets * full_effort_ops / ops);
+            solve_flat.peaks = std::min(1, solve_flat.budgets);
+        }
         auto r = options_by_solver(p, b, solve_block, solve_flat, quiet, on.stop());
         if (!h[i].parts.empty()) {
             std::vector<block> parts;

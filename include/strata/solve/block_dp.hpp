@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -128,8 +129,21 @@ struct block_dp {
     [[nodiscard]] auto merge(block_graph const& g, bytes_t budget, stop_watch const& stop) const
         -> std::optional<block_plan>
     {
-        auto const table = block_dp_table::make(g, budget, stop);
-        return table ? table->plan(budget, stop) : std::nullopt;
+        return std::move(merge_each(g, std::span<bytes_t const>(&budget, 1), stop).front());
+    }
+
+    /// A plan for each of `budgets`, the largest one first, from one table.
+    template <class = void>
+    [[nodiscard]] auto merge_each(block_graph const& g, std::span<bytes_t const> budgets, stop_watch const& stop) const
+        -> std::vector<std::optional<block_plan>>
+    {
+        std::vector<std::optional<block_plan>> r(budgets.size());
+        if (auto const table = block_dp_table::make(g, budgets.front(), stop)) {
+            for (std::size_t i = 0; i < budgets.size(); ++i) {
+                r[i] = table->plan(budgets[i], stop);
+            }
+        }
+        return r;
     }
 };
 
