@@ -21,8 +21,8 @@ namespace strata {
 
 namespace detail {
 
-/// Whether each gap after an op of `ops` is one that what flows from earlier to later ops of `ops` crosses out of one op at
-/// most. Tensors that are read more than `longest_span` ops after they are made are left out of it.
+/// By place in `ops`: whether all that the ops up to there, and those outside, hand on to ops behind it comes out of one
+/// op at most. Tensors that are read more than `longest_span` ops after they are made are left out of it.
 /// Complexity: O(ops of the step up to the turn + reads of `ops`).
 template <class = void>
 [[nodiscard]] auto narrow_gaps(problem const& p, std::span<op_id const> ops, op_id longest_span) -> std::vector<char>
@@ -72,12 +72,11 @@ template <class Sub>
 
 } // namespace detail
 
-/// Parts are the stretches between ops through which every path passes; each is cut further by `sub`, and where there is
-/// one stretch only `sub` alone decides.
+/// Parts are the stretches between ops through which every path passes: all that earlier ops hand on to later ones comes
+/// out of one op. Each part is cut further by `sub`, and where there is one part only `sub` alone decides.
 ///
 /// A tensor that is read far behind, as the skips of a U-Net or the output of an encoder, would leave no such op; beyond
-/// `longest_span` it is taken to be at hand. Ops that happen to stand in a stretch stay there, in whatever order they are
-/// listed.
+/// `longest_span` it is taken to be at hand. Parts that would wait for each other on the way back are put together.
 /// Complexity: O(ops and reads) plus that of `sub`.
 template <class Sub = whole>
 struct at_cut_points {

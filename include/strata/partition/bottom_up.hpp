@@ -22,8 +22,8 @@ namespace strata {
 /// node of the next. The cost of a group is the bytes that cross its border, each tensor once, times its number of ops to
 /// the power `power_of_size`. No parts wait for each other, on the way there or back.
 ///
-/// An op counts 1 and a block inside of another 2. `most_below` holds always, `most_at_top` unless dependencies leave
-/// nothing to group. With `chain_at_top` a top that is a chain may be of any length.
+/// An op counts 1 and a block inside of another 2, so below 4 there are no blocks of blocks. `most_below` holds always,
+/// `most_at_top` unless it is less or dependencies leave nothing to group. With `chain_at_top` a top that is a chain may be of any length.
 /// Source: Gusak et al., HiRemate, ICML 2025, algorithm 1; there, tensors of blocks inside of blocks count wrongly.
 /// Complexity: O(ops · `most_below` · log) for networks whose dependencies are mostly local.
 struct bottom_up {

@@ -44,7 +44,8 @@ concept splitting_partitioner = requires(P const& by, problem const& p, std::spa
 /// Laws:       the parts are disjoint and together `ops`; no path leaves a part and comes back to it, forward or backward;
 ///             the same input gives the same parts.
 /// Not needed: balance, an order of the parts, noticing that blocks are alike (`hierarchy` does).
-/// Models:     `whole`, `at_cut_points`, `bottom_up`, `repeated`.
+/// Cost:       called once for each plan, and by partitioners that hand blocks on once for each of those.
+/// Models:     `whole`, `at_cut_points<Sub>`, `bottom_up`, `repeated<Sub>`.
 /// Near miss:  a `split` that is not const, or that returns lists of ops instead of parts.
 template <class P>
 concept partitioner = detail::named_partitioner<P> && detail::splitting_partitioner<P>;

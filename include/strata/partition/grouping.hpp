@@ -87,16 +87,21 @@ public:
         }
     }
 
-    /// What stands at the top; nothing if nothing has been grouped.
+    /// What stands at the top, or in the only part there; nothing if nothing has been grouped.
     [[nodiscard]] auto parts(std::vector<std::vector<op_id>> const& atoms) -> std::vector<part>
     {
         std::vector<part> r;
+        if (nodes_.size() == halves_[0].order().size()) {
+            return r;
+        }
         for (auto v : top()) {
             r.push_back(part_of(atoms, v));
         }
-        auto const by_first = [](part const& a, part const& b) { return a.ops.front() < b.ops.front(); };
+        while (r.size() == 1) {
+            r = std::exchange(r.front().parts, {});
+        }
         std::sort(r.begin(), r.end(), by_first);
-        return nodes_.size() > halves_[0].order().size() ? r : std::vector<part>();
+        return r;
     }
 
 private:
@@ -122,6 +127,8 @@ private:
         friend auto operator>(candidate const& a, candidate const& b) -> bool { return a.key() > b.key(); }
     };
     using members = std::vector<std::size_t>;
+
+    static auto by_first(part const& a, part const& b) -> bool { return a.ops.front() < b.ops.front(); }
 
     static auto between(problem const& p, std::vector<std::vector<op_id>> const& atoms, std::size_t ops, half h)
         -> waiting::lists
@@ -424,7 +431,6 @@ private:
         if (!nested) {
             r.parts.clear();
         }
-        auto const by_first = [](part const& a, part const& b) { return a.ops.front() < b.ops.front(); };
         std::sort(r.parts.begin(), r.parts.end(), by_first);
         return r;
     }

@@ -162,7 +162,7 @@ private:
             sorted.emplace_back(colour[i], i);
         }
         std::sort(sorted.begin(), sorted.end());
-        std::vector<set> r;
+        std::vector<set> r; // by colour, which is the same however ops are listed
         for (std::size_t i = 0; i < sorted.size(); ++i) {
             if (i == 0 || sorted[i].first != sorted[i - 1].first) {
                 r.emplace_back();
@@ -170,10 +170,7 @@ private:
             r.back().push_back(sorted[i].second);
         }
         std::erase_if(r, [](set const& x) { return x.size() < 2; });
-        auto const sooner = [](set const& a, set const& b) {
-            return a.size() != b.size() ? a.size() > b.size() : a.front() < b.front();
-        };
-        std::sort(r.begin(), r.end(), sooner);
+        std::stable_sort(r.begin(), r.end(), [](set const& a, set const& b) { return a.size() > b.size(); });
         r.resize(std::min(r.size(), most_marks));
         return r;
     }
