@@ -18,12 +18,13 @@
 #include <strata/units.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
-#include <cstdlib>
+#include <cstdint>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -41,7 +42,7 @@ public:
         lay_out();
         split();
         for (tensor_id t = 0; t < p.tensor_count(); ++t) {
-            if (p.producers(t).size() == 1 && p.producer(t) < turn_ && !p.consumers(t).empty()) {
+            if (p.producers(t).size() == 1 && p.producer(t) < turn_ && p.replayable(p.producer(t))) {
                 by_density_.push_back(t);
             }
         }
@@ -58,20 +59,36 @@ public:
     /// Where an op stands.
     [[nodiscard]] auto position(op_id o) const noexcept -> std::size_t { return position_[at(o)]; }
 
-    /// The order that keeps, at any time, what is needed in the leaf where the next op stands and what crosses separators
-    /// of up to `depth` levels towards it; what is missing is made again right before it is read.
-    /// Tensors made by ops that may not run again, or by backward ops, stay.
-    /// Returns: nothing when it would grow beyond `order_editor::most_runs`.
-    /// Complexity: O(runs · depth + times that the next op stands in another leaf · tensors live then).
-    [[nodiscard]] auto order(int depth, bytes_t spare = 0) const -> std::optional<run_order>;
+    struct interval {
+        std::size_t begin = 0, end = 0;  ///< positions
+        std::size_t cut = 0;             ///< positions from here on are on the right
+        std::size_t left = 0, right = 0; ///< intervals; 0 for one of a single position
+    };
+    /// By level; the first is the whole line.
+    [[nodiscard]] auto intervals() const noexcept -> std::vector<interval> const& { return tree_; }
+    [[nodiscard]] auto length() const noexcept -> std::size_t { return length_; }
+    [[nodiscard]] auto subject() const noexcept -> problem const& { return *p_; }
+    /// Tensors that a walk may drop, those first that cost most to make again for their bytes.
+    [[nodiscard]] auto dense_first() const noexcept -> std::span<tensor_id const> { return by_density_; }
+
+    /// The interval of at most `depth` levels down where position q stands. Complexity: O(depth).
+    [[nodiscard]] auto leaf_of(std::size_t q, int depth) const noexcept -> std::size_t { return side(q, q, depth); }
+    /// The largest interval of at most `depth` levels down where q stands and m does not; the leaf if there is none.
+    [[nodiscard]] auto side(std::size_t m, std::size_t q, int depth) const noexcept -> std::size_t
+    {
+        std::size_t i = 0;
+        for (int d = 0; d < depth && tree_[i].left != 0; ++d) {
+            bool const right = q >= tree_[i].cut;
+            bool const apart = right != (m >= tree_[i].cut);
+            i = right ? tree_[i].right : tree_[i].left;
+            if (apart) {
+                break;
+            }
+        }
+        return i;
+    }
 
 private:
-    struct interval {
-        std::size_t begin = 0, end = 0; // positions
-        std::size_t cut = 0;            // positions from here on go right; a leaf has none inside
-        std::size_t left = 0, right = 0;
-    };
-
     static auto at(std::int32_t i) noexcept -> std::size_t { return static_cast<std::size_t>(i); }
 
     /// Forward ops in a row; a backward op where its forward op is, or the latest of those whose tensors it reads.
@@ -190,125 +207,283 @@ private:
     int depth_ = 0;
 };
 
-template <class T>
-auto basic_separator_tree<T>::order(int depth, bytes_t spare) const -> std::optional<run_order>
-{
-    auto const& p = *p_;
-    auto const longest = static_cast<std::size_t>(order_editor::most_runs(p));
-    run_order r;
-    std::vector<char> live(at(p.tensor_count()), 0);
-    std::vector<tensor_id> droppable; // live ones that may be made again
-    std::vector<int> pending(length_, 0);
-    for (op_id o = 0; o < p.op_count(); ++o) {
-        ++pending[position(o)];
-    }
-    std::vector<std::size_t> last_pending(tree_.size()); // of each interval; one before its begin when there is none
-    for (std::size_t i = 0; i < tree_.size(); ++i) {
-        last_pending[i] = tree_[i].end;
-    }
-    std::vector<char> may_drop(at(p.tensor_count()), 0);
-    for (tensor_id t = 0; t < p.tensor_count(); ++t) {
-        auto const makers = p.producers(t);
-        may_drop[at(t)] = makers.size() == 1 && makers.front() < turn_ && p.replayable(makers.front()) ? 1 : 0;
-    }
-    for (auto t : by_density_) {
-        if (p.size(t) > spare) {
-            break;
+using separator_tree = basic_separator_tree<>;
+
+/// How `tree_width_order` walks a separator tree.
+struct tree_order {
+    int depth = 0;                ///< levels of separators
+    bytes_t spare = 0;            ///< bytes for what is dear to make again for its size: it stays throughout
+    bytes_t capacity = max_bytes; ///< bytes to stay within if possible, without resident ones
+    double patience = 0.5; ///< exponent of the time a tensor waits for its next use, in the choice of what to drop
+};
+
+namespace detail {
+
+/// Runs the ops of a problem on paper, in first-run order, making again what a separator tree lets go.
+template <class = void>
+class basic_separator_walk {
+public:
+    basic_separator_walk(separator_tree const& tree, tree_order const& how)
+        : tree_(&tree)
+        , p_(&tree.subject())
+        , how_(how)
+        , tensors_(at(p_->tensor_count()))
+        , pending_(tree.length(), 0)
+        , last_pending_(tree.intervals().size())
+        , stamp_(at(p_->op_count()), 0)
+    {
+        for (op_id o = 0; o < p_->op_count(); ++o) {
+            ++pending_[tree_->position(o)];
         }
-        spare -= p.size(t);
-        may_drop[at(t)] = 0;
-    }
-    op_id now = 0; // the op to run next
-    // Whether `t` is needed on the side of the separator where position q stands.
-    auto const stays = [&](tensor_id t, std::size_t q) {
-        auto const m = position(p.producer(t));
-        std::size_t i = 0;
-        for (int d = 0; d < depth && tree_[i].left != 0; ++d) {
-            bool const right = q >= tree_[i].cut;
-            bool const apart = right != (m >= tree_[i].cut);
-            i = right ? tree_[i].right : tree_[i].left;
-            if (apart) {
+        for (std::size_t i = 0; i < last_pending_.size(); ++i) {
+            last_pending_[i] = tree_->intervals()[i].end;
+        }
+        for (auto t : tree_->dense_first()) {
+            tensors_[at(t)].may_go = true;
+        }
+        auto spare = how_.spare;
+        for (auto t : tree_->dense_first()) {
+            if (p_->size(t) > spare) {
                 break;
             }
+            spare -= p_->size(t);
+            tensors_[at(t)].may_go = false;
         }
-        auto& end = last_pending[i]; // positions from here on have no op to come
-        while (end > tree_[i].begin && pending[end - 1] == 0) {
+    }
+
+    auto operator()() -> std::optional<run_order>
+    {
+        auto const longest = static_cast<std::size_t>(order_editor::most_runs(*p_));
+        auto leaf = tree_->leaf_of(tree_->position(0), how_.depth);
+        std::size_t old = 0; // so many candidates were there before the op
+        while (now_ < p_->op_count()) {
+            if (!run_with_inputs(now_, longest)) {
+                return {};
+            }
+            auto const next = tree_->leaf_of(here_, how_.depth);
+            let_go(next == leaf ? std::min(old, candidates_.size()) : 0);
+            leaf = next;
+            old = candidates_.size();
+        }
+        for (auto t : p_->targets()) {
+            if (!p_->resident(t) && !tensors_[at(t)].live && !run_with_inputs(p_->producer(t), longest)) {
+                return {};
+            }
+        }
+        return std::move(runs_);
+    }
+
+private:
+    struct tensor_state {
+        bool may_go = false; // can be made again, and is not to be kept throughout
+        bool live = false;
+        int pins = 0; // by ops that wait for their inputs
+    };
+
+    static auto at(std::int32_t i) noexcept -> std::size_t { return static_cast<std::size_t>(i); }
+
+    /// True when `t` is read on the side of the separator between its maker and here where here is, by an op to come or
+    /// one that ops to come may need again.
+    [[nodiscard]] auto stays(tensor_id t) -> bool
+    {
+        if (p_->is_target(t)) {
+            return true;
+        }
+        auto const i = tree_->side(tree_->position(p_->producer(t)), here_, how_.depth);
+        auto const& side = tree_->intervals()[i];
+        auto& end = last_pending_[i]; // positions from here on have no op to come
+        while (end > side.begin && pending_[end - 1] == 0) {
             --end;
         }
-        auto const readers = p.consumers(t);
-        return p.is_target(t) || std::any_of(readers.begin(), readers.end(), [&](op_id o) {
-                   return position(o) >= tree_[i].begin && position(o) < end && (o >= now || p.replayable(o));
-               });
-    };
-    auto const leaf_of = [&](std::size_t q) {
-        std::size_t i = 0;
-        for (int d = 0; d < depth && tree_[i].left != 0; ++d) {
-            i = q >= tree_[i].cut ? tree_[i].right : tree_[i].left;
+        auto const readers = p_->consumers(t);
+        return std::any_of(readers.begin(), readers.end(), [&](op_id o) {
+            auto const q = tree_->position(o);
+            return side.begin <= q && q < end && (o >= now_ || p_->replayable(o));
+        });
+    }
+
+    void drop(tensor_id t)
+    {
+        auto& x = tensors_[at(t)];
+        if (x.live) {
+            x.live = false;
+            held_ -= p_->size(t);
         }
-        return i;
-    };
-    auto const run = [&](op_id o) {
-        r.push_back(o);
-        for (auto t : p.outputs(o)) {
-            if (live[at(t)] == 0 && may_drop[at(t)] != 0) {
-                droppable.push_back(t);
+    }
+
+    [[nodiscard]] auto droppable(tensor_id t) const -> bool
+    {
+        auto const& x = tensors_[at(t)];
+        return x.live && x.may_go && x.pins == 0;
+    }
+
+    /// Drops what does not stay, of the candidates from `from` on.
+    void let_go(std::size_t from)
+    {
+        auto const gone = [&](tensor_id t) {
+            if (droppable(t) && !stays(t)) {
+                drop(t);
             }
-            live[at(t)] = 1;
+            return !tensors_[at(t)].live;
+        };
+        candidates_.erase(
+            std::remove_if(candidates_.begin() + static_cast<std::ptrdiff_t>(from), candidates_.end(), gone),
+            candidates_.end());
+    }
+
+    /// Cost of making `t` again from what is live; of long chains a part.
+    [[nodiscard]] auto remake_cost(tensor_id t) -> double
+    {
+        constexpr std::size_t longest = 48;
+        ++round_;
+        chain_.assign(1, p_->producer(t));
+        stamp_[at(chain_.front())] = round_;
+        double cost = 1e-3;
+        for (std::size_t i = 0; i < chain_.size() && chain_.size() < longest; ++i) {
+            cost += static_cast<double>(p_->cost(chain_[i]));
+            for (auto u : p_->inputs(chain_[i])) {
+                auto const o = p_->producers(u).front();
+                if (!tensors_[at(u)].live && stamp_[at(o)] != round_) {
+                    stamp_[at(o)] = round_;
+                    chain_.push_back(o);
+                }
+            }
         }
-    };
-    std::vector<std::pair<op_id, std::size_t>> stack; // an op and how many of its inputs have been looked at
-    auto const make = [&](tensor_id wanted) {
-        stack.assign(1, {p.producer(wanted), 0});
-        while (!stack.empty() && r.size() <= longest) {
-            auto& [o, next] = stack.back();
-            auto const inputs = p.inputs(o);
-            while (next < inputs.size() && live[at(inputs[next])] != 0) {
+        return cost;
+    }
+
+    /// Makes room for `bytes` more, dropping what is cheapest to make again for its bytes and the time it waits.
+    void make_room(bytes_t bytes)
+    {
+        while (held_ + bytes > how_.capacity) {
+            auto best = none;
+            bool best_stays = true;
+            auto least = std::numeric_limits<double>::infinity();
+            std::erase_if(candidates_, [&](tensor_id t) { return !tensors_[at(t)].live; });
+            for (auto t : candidates_) {
+                if (!droppable(t) || p_->size(t) == 0) {
+                    continue;
+                }
+                auto const readers = p_->consumers(t);
+                auto const next = std::lower_bound(readers.begin(), readers.end(), now_);
+                auto const wait = static_cast<double>((next == readers.end() ? p_->op_count() : *next) - now_ + 1);
+                auto const score = remake_cost(t) / (static_cast<double>(p_->size(t)) * std::pow(wait, how_.patience));
+                bool const waits = stays(t); // what is there for this op only goes first
+                if (waits != best_stays ? best_stays : score < least) {
+                    least = score;
+                    best = t;
+                    best_stays = waits;
+                }
+            }
+            if (best == none) {
+                return; // the order is over the capacity here
+            }
+            drop(best);
+        }
+    }
+
+    void run(op_id o)
+    {
+        bytes_t fresh = p_->workspace(o);
+        for (auto t : p_->outputs(o)) {
+            fresh += tensors_[at(t)].live ? 0 : p_->size(t);
+        }
+        if (how_.capacity != max_bytes) {
+            make_room(fresh);
+        }
+        runs_.push_back(o);
+        for (auto t : p_->outputs(o)) {
+            auto& x = tensors_[at(t)];
+            if (!x.live) {
+                x.live = true;
+                held_ += p_->size(t);
+                if (x.may_go) {
+                    candidates_.push_back(t);
+                }
+            }
+        }
+    }
+
+    /// Runs `o`, and before it what its missing inputs need. Depth first on an explicit stack.
+    auto run_with_inputs(op_id first, std::size_t longest) -> bool
+    {
+        auto const wait_for_inputs = [&](op_id o) {
+            stack_.emplace_back(o, 0);
+            for (auto t : p_->inputs(o)) {
+                ++tensors_[at(t)].pins;
+            }
+        };
+        wait_for_inputs(first);
+        while (!stack_.empty()) {
+            if (runs_.size() > longest) {
+                return false;
+            }
+            auto& [o, next] = stack_.back();
+            auto const inputs = p_->inputs(o);
+            while (next < inputs.size() && tensors_[at(inputs[next])].live) {
                 ++next;
             }
             if (next < inputs.size()) {
-                stack.emplace_back(p.producer(inputs[next]), 0);
+                wait_for_inputs(p_->producer(inputs[next]));
                 continue;
             }
-            run(o);
-            stack.pop_back();
-        }
-    };
-    auto const drop_others = [&](std::size_t from, std::size_t q) {
-        auto const gone = [&](tensor_id t) {
-            bool const goes = !stays(t, q);
-            live[at(t)] = goes ? 0 : 1;
-            return goes;
-        };
-        droppable.erase(std::remove_if(droppable.begin() + static_cast<std::ptrdiff_t>(from), droppable.end(), gone),
-                        droppable.end());
-    };
-    while (now < p.op_count()) {
-        auto const known = droppable.size();
-        for (auto t : p.inputs(now)) {
-            if (live[at(t)] == 0) {
-                make(t);
+            auto const done = o;
+            run(done);
+            stack_.pop_back();
+            if (done == now_) {
+                --pending_[here_];
+                ++now_;
+                if (now_ < p_->op_count()) { // the next op decides, or what it needs would be made again at once
+                    here_ = tree_->position(now_);
+                }
+            }
+            for (auto t : inputs) {
+                --tensors_[at(t)].pins;
+                if (is_through(t)) {
+                    drop(t);
+                }
             }
         }
-        if (r.size() > longest) {
-            return {};
-        }
-        run(now);
-        auto const leaf = leaf_of(position(now));
-        --pending[position(now)];
-        if (++now < p.op_count()) { // the next op decides, or what it needs would be made again at once
-            auto const q = position(now);
-            drop_others(leaf_of(q) == leaf ? known : 0, q);
-        }
+        return true;
     }
-    for (auto t : p.targets()) {
-        if (!p.resident(t) && live[at(t)] == 0) {
-            make(t);
-        }
-    }
-    return r.size() <= longest ? std::optional(std::move(r)) : std::nullopt;
-}
 
-using separator_tree = basic_separator_tree<>;
+    /// True when no op to come reads `t`, which could not be made again.
+    [[nodiscard]] auto is_through(tensor_id t) const -> bool
+    {
+        auto const readers = p_->consumers(t);
+        return !tensors_[at(t)].may_go && !p_->is_target(t) && readers.back() < now_;
+    }
+
+    separator_tree const* tree_;
+    problem const* p_;
+    tree_order how_;
+    std::vector<tensor_state> tensors_;
+    std::vector<int> pending_;                         // ops to come, by position
+    std::vector<std::size_t> last_pending_;            // by interval
+    std::vector<tensor_id> candidates_;                // live ones that may go, perhaps some that are gone
+    std::vector<std::pair<op_id, std::size_t>> stack_; // an op and how many of its inputs are there
+    run_order runs_, chain_;
+    std::vector<int> stamp_; // by op
+    int round_ = 0;
+    op_id now_ = 0; // the op whose first run is next
+    std::size_t here_ = 0;
+    bytes_t held_ = 0; // without resident bytes
+};
+
+using separator_walk = basic_separator_walk<>;
+
+} // namespace detail
+
+/// The order that keeps, at any time, what is needed in the leaf where the next op stands and what crosses separators
+/// towards it; what is missing is made again right before it is read, and with a capacity, what is cheapest to make again is
+/// dropped when an op does not fit. Tensors made by ops that may not run again, or by backward ops, stay.
+/// Returns: nothing when it would grow beyond `order_editor::most_runs`.
+/// Complexity: O(runs · depth · readers of a tensor), with a capacity also O(drops · live tensors).
+template <class = void>
+[[nodiscard]] auto tree_width_order(separator_tree const& tree, tree_order const& how) -> std::optional<run_order>
+{
+    return detail::separator_walk(tree, how)();
+}
 
 /// Proposes the orders of a `separator_tree` of every depth.
 struct tree_width {
@@ -316,10 +491,17 @@ struct tree_width {
     template <class = void>
     void solve(search& on) const
     {
-        separator_tree const tree(on.subject());
+        auto const& p = on.subject();
+        separator_tree const tree(p);
+        auto const room = on.budget() - p.resident_bytes();
         std::vector<proposal> seeds;
         for (int d = tree.depth(); d > 0; --d) {
-            seeds.push_back({.make = [&tree, d] { return tree.order(d); }, .name = "tree_width"});
+            for (double patience : {0.0, 0.5, 1.0}) {
+                seeds.push_back(
+                    {.make = [&tree,
+                              how = tree_order{d, room / 500, room, patience}] { return tree_width_order(tree, how); },
+                     .name = "tree_width"});
+            }
         }
         on.propose(seeds);
     }
