@@ -62,6 +62,7 @@
 #include <strata/schedule/verdict.hpp>
 #include <strata/solve/concepts.hpp>
 #include <strata/solve/cut.hpp>
+#include <strata/solve/cut_seeds.hpp>
 #include <strata/solve/exhaustive.hpp>
 #include <strata/solve/fill.hpp>
 #include <strata/solve/greedy.hpp>
