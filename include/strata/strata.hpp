@@ -90,6 +90,7 @@
 #include <strata/solve/chain_dp.hpp>
 #include <strata/solve/concepts.hpp>
 #include <strata/solve/cut.hpp>
+#include <strata/solve/cut_seeds.hpp>
 #include <strata/solve/default_solver.hpp>
 #include <strata/solve/exhaustive.hpp>
 #include <strata/solve/fill.hpp>

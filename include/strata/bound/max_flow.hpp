@@ -83,12 +83,12 @@ public:
             std::copy(first_.begin(), first_.end() - 1, current_.begin());
             augment(source, sink, total);
         }
-        mark_source_side(source);
         return total;
     }
 
-    /// After `solve`: true when `v` is on the source side of the minimum cut nearest to the source.
-    [[nodiscard]] auto source_side(node v) const noexcept -> bool { return level_[at(v)] == reached; }
+    /// After a `solve` that gave less than `infinite`: true when `v` is on the source side of the minimum cut nearest to
+    /// the source.
+    [[nodiscard]] auto source_side(node v) const noexcept -> bool { return level_[at(v)] != unseen; }
 
 private:
     struct half_arc {
@@ -97,43 +97,47 @@ private:
         flow left;         // residual capacity
     };
     static constexpr std::int32_t unseen = -1;
-    static constexpr std::int32_t reached = -2;
 
     static auto at(std::int32_t i) noexcept -> std::size_t { return static_cast<std::size_t>(i); }
 
-    /// Distances to the sink in the residual network. Returns: false if the source is cut off.
+    /// Distances from the source in the residual network, up to that of the sink; of all that it reaches if the sink is
+    /// cut off. Returns: false if it is.
     auto levels(node source, node sink) -> bool
     {
         std::fill(level_.begin(), level_.end(), unseen);
-        queue_.assign(1, sink);
-        level_[at(sink)] = 0;
+        queue_.assign(1, source);
+        level_[at(source)] = 0;
         for (std::size_t i = 0; i < queue_.size(); ++i) {
             auto const v = queue_[i];
             for (auto k = first_[at(v)]; k < first_[at(v) + 1]; ++k) {
                 auto const& h = half_[at(k)];
-                if (level_[at(h.to)] == unseen && half_[at(h.back)].left > 0) {
+                if (h.left > 0 && level_[at(h.to)] == unseen) {
                     level_[at(h.to)] = level_[at(v)] + 1;
+                    if (h.to == sink) {
+                        return true;
+                    }
                     queue_.push_back(h.to);
                 }
             }
         }
-        return level_[at(source)] != unseen;
+        return false;
     }
 
-    /// A blocking flow by depth-first search on an explicit stack: training graphs are deep. Stops once `total` is
-    /// infinite, so that no sum of infinite paths leaves 63 bits.
+    /// A blocking flow, from the sink back, by depth-first search on an explicit stack: training graphs are deep. Stops
+    /// once `total` is infinite, so that no sum of infinite paths leaves 63 bits.
     void augment(node source, node sink, flow& total)
     {
+        auto const left = [&](std::int32_t k) -> flow& { return half_[at(half_[at(k)].back)].left; };
         path_.clear();
-        auto v = source;
+        auto v = sink;
         while (total < infinite) {
-            if (v == sink) {
-                auto narrow = std::min_element(
-                    path_.begin(), path_.end(), [&](auto a, auto b) { return half_[at(a)].left < half_[at(b)].left; });
-                auto const amount = half_[at(*narrow)].left;
+            if (v == source) {
+                auto narrow =
+                    std::min_element(path_.begin(), path_.end(), [&](auto a, auto b) { return left(a) < left(b); });
+                auto const amount = left(*narrow);
                 for (auto k : path_) {
-                    half_[at(k)].left -= amount;
-                    half_[at(half_[at(k)].back)].left += amount;
+                    left(k) -= amount;
+                    half_[at(k)].left += amount;
                 }
                 total += amount;
                 v = half_[at(half_[at(*narrow)].back)].to;
@@ -142,7 +146,7 @@ private:
             }
             auto& k = current_[at(v)];
             auto const end = first_[at(v) + 1];
-            while (k < end && !(half_[at(k)].left > 0 && level_[at(half_[at(k)].to)] == level_[at(v)] - 1)) {
+            while (k < end && !(level_[at(half_[at(k)].to)] == level_[at(v)] - 1 && left(k) > 0)) {
                 ++k;
             }
             if (k < end) {
@@ -154,22 +158,6 @@ private:
                 level_[at(v)] = unseen;
                 v = half_[at(half_[at(path_.back())].back)].to;
                 path_.pop_back();
-            }
-        }
-    }
-
-    void mark_source_side(node source)
-    {
-        queue_.assign(1, source);
-        level_[at(source)] = reached;
-        for (std::size_t i = 0; i < queue_.size(); ++i) {
-            auto const v = queue_[i];
-            for (auto k = first_[at(v)]; k < first_[at(v) + 1]; ++k) {
-                auto const& h = half_[at(k)];
-                if (h.left > 0 && level_[at(h.to)] != reached) {
-                    level_[at(h.to)] = reached;
-                    queue_.push_back(h.to);
-                }
             }
         }
     }

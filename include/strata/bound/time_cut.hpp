@@ -61,6 +61,9 @@ public:
     /// Tensors whose fate the cut decides: made before, needed from now on.
     [[nodiscard]] auto needed() const noexcept -> std::span<tensor_id const> { return needed_; }
 
+    /// Those, and the tensors from which they may be made again: all that a cut keeps or drops.
+    [[nodiscard]] auto open() const noexcept -> std::span<tensor_id const> { return open_; }
+
     /// Solves for price `lambda` (cost per byte) scaled per tensor by `factor` (empty: 1 for all). Tensors of more than
     /// `room` bytes cannot be kept. `kept` then answers for this cut.
     /// Returns: the point, or nothing when a tensor larger than `room` can be neither kept nor made again.
@@ -189,10 +192,6 @@ public:
 
 private:
     enum class role : unsigned char { absent, fixed, needed, passed };
-    struct keep_arc {
-        tensor_id tensor;
-        max_flow::arc arc;
-    };
     struct op_arc {
         op_id op;
         max_flow::arc arc;
@@ -251,7 +250,7 @@ private:
         tensor_node_.assign(role_.size(), none);
         max_flow::node nodes = 2;
         std::vector<op_id> ops;
-        std::vector<tensor_id> passed;
+        open_ = needed_;
         auto const reach = [&](op_id o) {
             if (op_node_[index(o)] == none) {
                 op_node_[index(o)] = p.replayable(o) ? nodes++ : sink;
@@ -271,7 +270,7 @@ private:
                 }
                 role_[index(u)] = role::passed;
                 tensor_node_[index(u)] = nodes++;
-                passed.push_back(u);
+                open_.push_back(u);
                 // Many producers means accumulated: no longer wanted, so it may be gone for good, and only keeping helps.
                 if (p.accumulated(u)) {
                     continue;
@@ -280,14 +279,11 @@ private:
             }
         }
         flow_ = max_flow(nodes);
-        for (auto t : needed_) {
-            keep_.push_back({t, flow_.add(source, op_node_[index(p.producer(t))])});
+        for (auto t : open_) {
+            auto const from = role_[index(t)] == role::needed ? source : tensor_node_[index(t)];
+            auto const to = p.accumulated(t) ? sink : op_node_[index(p.producer(t))];
+            keep_.push_back(flow_.add(from, to));
             bytes_sum_ += static_cast<double>(p.size(t));
-        }
-        for (auto u : passed) {
-            auto const to = p.accumulated(u) ? sink : op_node_[index(p.producer(u))];
-            keep_.push_back({u, flow_.add(tensor_node_[index(u)], to)});
-            bytes_sum_ += static_cast<double>(p.size(u));
         }
         for (auto o : ops) {
             run_.push_back({o, flow_.add(op_node_[index(o)], sink)});
@@ -305,11 +301,12 @@ private:
     void set_prices(double per_cost, double per_byte, std::span<double const> factor, bytes_t room)
     {
         constexpr double cap = 0x1p58;
-        for (auto const& [t, a] : keep_) {
+        for (std::size_t i = 0; i < open_.size(); ++i) {
+            auto const t = open_[i];
             // Rounded down: a smaller capacity can only lower the bound.
             auto const price = per_byte * static_cast<double>(p_->size(t)) * (factor.empty() ? 1.0 : factor[index(t)]);
             flow_.set_capacity(
-                a, p_->size(t) > room ? max_flow::infinite : static_cast<max_flow::flow>(std::min(price, cap)));
+                keep_[i], p_->size(t) > room ? max_flow::infinite : static_cast<max_flow::flow>(std::min(price, cap)));
         }
         for (auto const& [o, a] : run_) {
             flow_.set_capacity(a, static_cast<max_flow::flow>(per_cost * static_cast<double>(p_->cost(o))));
@@ -326,9 +323,9 @@ private:
             return {};
         }
         cut_point c;
-        for (auto const& k : keep_) {
-            if (kept(k.tensor)) {
-                c.kept += p_->size(k.tensor);
+        for (auto t : open_) {
+            if (kept(t)) {
+                c.kept += p_->size(t);
             }
         }
         for (auto const& r : run_) {
@@ -365,9 +362,9 @@ private:
     bytes_t fixed_ = 0;
     bytes_t needed_bytes_ = 0;
     bytes_t largest_needed_ = 0;
-    std::vector<tensor_id> needed_;
+    std::vector<tensor_id> needed_, open_;
     std::vector<max_flow::node> op_node_, tensor_node_;
-    std::vector<keep_arc> keep_;
+    std::vector<max_flow::arc> keep_; // of each open tensor
     std::vector<op_arc> run_;
     std::vector<max_flow::arc> closure_;
     max_flow flow_{2};

@@ -46,7 +46,7 @@ template <class = void>
 /// `in_problem_ids(in_graph_ids(x, from), from)` is `x`.
 /// Requires: lifetimes lie within the steps of the schedule.
 /// Errors: those of `lowering::collapse`; `invalid_plan` for the lifetime of a tensor that does not exist or has no place
-/// of its own.
+/// of its own, and for one that would end before it begins, since frees among ops that run as one come after them.
 /// Complexity: linear in the plan.
 template <class = void>
 [[nodiscard]] auto in_problem_ids(certified_plan planned, lowering const& from) -> result<certified_plan>
@@ -62,8 +62,15 @@ template <class = void>
     auto& lifetimes = planned.placement.lifetimes;
     for (std::size_t i = 0; i < lifetimes.size(); ++i) {
         auto& l = lifetimes[i];
-        l.begin = step_of[l.begin];
-        l.end = step_of[l.end];
+        auto const [begin, end] = std::pair(step_of[l.begin], step_of[l.end]);
+        if (begin > end) { // a free is put off until the ops around it have run, what follows it there is not
+            return fail(errc::invalid_plan,
+                        "strata::in_problem_ids: lifetime " + std::to_string(i) + " begins at step " +
+                            std::to_string(l.begin) + ", which frees a tensor, and ends before the ops around that " +
+                            "step, which run as one, have run");
+        }
+        l.begin = begin;
+        l.end = end;
         if (l.tensor != none) {
             auto const t = l.tensor < 0 || l.tensor >= from.graph_tensor_count() ? none : from.tensor_of(l.tensor);
             if (t == none || from.owner(t) != l.tensor) {

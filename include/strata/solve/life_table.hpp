@@ -5,10 +5,8 @@
 
 #include <strata/units.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 namespace strata {
@@ -18,6 +16,7 @@ struct life {
     tensor_id tensor = none;
     std::int32_t start = none;      ///< the run that produces it
     std::vector<std::int32_t> uses; ///< runs, in order; later producers of a gradient count as uses
+    std::int32_t next = none;       ///< the life of the same tensor that follows
 };
 
 /// Lives by id, and those of each tensor in the order of time.
@@ -28,12 +27,13 @@ public:
     using life_id = std::int32_t;
 
     explicit basic_life_table(tensor_id tensors)
-        : of_(at(tensors))
+        : first_(at(tensors), none)
     {
+        lives_.reserve(at(tensors));
     }
 
-    /// A new life, right after `before` (`none`: after all) among those of `t`.
-    auto add(tensor_id t, run_id start, life_id before = none) -> life_id
+    /// A new life, right after `before` (`none`: first) among those of `t`.
+    auto add(tensor_id t, run_id start, life_id before) -> life_id
     {
         auto l = static_cast<life_id>(lives_.size());
         if (free_.empty()) {
@@ -46,15 +46,19 @@ public:
         x.tensor = t;
         x.start = start;
         x.uses.clear();
-        auto& all = of_[at(t)];
-        all.insert(before == none ? all.end() : std::find(all.begin(), all.end(), before) + 1, l);
+        auto& link = before == none ? first_[at(t)] : lives_[at(before)].next;
+        x.next = link;
+        link = l;
         return l;
     }
 
     void remove(life_id l)
     {
-        auto& all = of_[at(lives_[at(l)].tensor)];
-        all.erase(std::find(all.begin(), all.end(), l));
+        auto* link = &first_[at(lives_[at(l)].tensor)];
+        while (*link != l) {
+            link = &lives_[at(*link)].next;
+        }
+        *link = lives_[at(l)].next;
         free_.push_back(l);
     }
 
@@ -66,7 +70,8 @@ public:
         auto const& x = lives_[at(l)];
         return x.uses.empty() ? x.start : x.uses.back();
     }
-    [[nodiscard]] auto of(tensor_id t) const noexcept -> std::span<life_id const> { return of_[at(t)]; }
+    /// The first life of `t`, `none` if it has none.
+    [[nodiscard]] auto first(tensor_id t) const noexcept -> life_id { return first_[at(t)]; }
     /// One more than the largest id; ids below that were never removed if none ever was.
     [[nodiscard]] auto size() const noexcept -> std::size_t { return lives_.size(); }
 
@@ -74,7 +79,7 @@ private:
     static auto at(std::int32_t i) noexcept -> std::size_t { return static_cast<std::size_t>(i); }
 
     std::vector<life> lives_;
-    std::vector<std::vector<life_id>> of_;
+    std::vector<life_id> first_; // by tensor
     std::vector<life_id> free_;
 };
 

@@ -73,7 +73,8 @@ public:
     /// Those on the slots [from, to], in order. Complexity: O(to - from).
     [[nodiscard]] auto replays(std::size_t from, std::size_t to) const -> std::vector<run_id>;
 
-    [[nodiscard]] auto lives_of(tensor_id t) const noexcept -> std::span<life_id const> { return lives_.of(t); }
+    /// The first life of `t`; `at_life(…).next` is the one that follows.
+    [[nodiscard]] auto first_life(tensor_id t) const noexcept -> life_id { return lives_.first(t); }
     [[nodiscard]] auto at_life(life_id l) const noexcept -> life const& { return lives_[l]; }
     [[nodiscard]] auto end_of(life_id l) const noexcept -> run_id { return lives_.end_of(l); }
     /// The last life of `t` that starts before `slot`; `none` if there is none.
@@ -158,9 +159,12 @@ basic_order_editor<Lazy>::basic_order_editor(problem const& p, std::span<op_id c
     , lives_(p.tensor_count())
     , first_run_(at(p.op_count()), none)
 {
+    constexpr std::size_t most_uses = 4; // that are provided for; later lives of a tensor often have few
     auto const total = order.size() + 1;
     std::vector<life_id> current(at(p.tensor_count()), none);
     std::vector<run_id> all;
+    all.reserve(total);
+    runs_.reserve(total);
     for (std::size_t k = 0; k < total; ++k) {
         auto const r = new_run(k < order.size() ? order[k] : none);
         all.push_back(r);
@@ -178,7 +182,8 @@ basic_order_editor<Lazy>::basic_order_editor(problem const& p, std::span<op_id c
             if (c != none && p.accumulated(t)) {
                 lives_[c].uses.push_back(r);
             } else {
-                c = lives_.add(t, r);
+                c = lives_.add(t, r, c);
+                lives_[c].uses.reserve(std::min(most_uses, p.consumers(t).size()));
             }
             *link++ = c;
         }
@@ -248,10 +253,7 @@ template <class Lazy>
 auto basic_order_editor<Lazy>::life_before(tensor_id t, std::size_t slot) const noexcept -> life_id
 {
     life_id found = none;
-    for (auto l : lives_.of(t)) {
-        if (slot_of(lives_[l].start) >= slot) {
-            break;
-        }
+    for (auto l = lives_.first(t); l != none && slot_of(lives_[l].start) < slot; l = lives_[l].next) {
         found = l;
     }
     return found;

@@ -50,6 +50,14 @@ public:
         return r;
     }
 
+    /// Provides for so many more runs.
+    void reserve(std::size_t runs)
+    {
+        constexpr std::size_t links = 4; // of most ops
+        runs_.reserve(runs_.size() + runs);
+        links_.reserve(links_.size() + links * runs);
+    }
+
     /// Gives the id back. What can be asked about the run stays until the id is used again.
     void remove(run_id r) { free_[at(op_of(r))].push_back(r); }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <strata/bound/lower_bound.hpp>
+#include <strata/detail/mix.hpp>
 #include <strata/problem/problem.hpp>
 #include <strata/schedule/profile.hpp>
 #include <strata/schedule/schedule.hpp>
@@ -18,6 +19,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -172,10 +174,14 @@ public:
     }
 
 private:
-    struct outcome {
+    /// A seed on its way: made, mended, filled.
+    struct attempt {
         candidate found;
         bytes_t peak = max_bytes; // the lowest of the orders on the way, whether one fits or not
         bool fits = false;
+        bool open = false;      // there is more to be done
+        std::uint64_t kind = 0; // of what is to be done next; 0: not to be compared
+        std::optional<order_editor> edit;
     };
     static constexpr std::size_t round_size = 8;
     static constexpr double tolerance = 1e-4; // a hundredth of a percentage point
@@ -186,12 +192,24 @@ private:
                             tolerance * static_cast<double>(p_->base_cost());
     }
 
+    /// The seeds of one round. Different seeds often lead to the same order, and so do repairs: only the first is worked on.
     void work_on(std::span<proposal const> seeds)
     {
-        std::vector<outcome> outcomes(seeds.size());
-        auto const give_up_at = too_costly();
-        side_by_side(seeds.size(), [&](std::size_t i) { outcomes[i] = try_out(seeds[i], give_up_at); });
-        for (auto& x : outcomes) {
+        std::vector<attempt> round(seeds.size());
+        auto const each = [&](auto const& step) {
+            side_by_side(seeds.size(), [&](std::size_t i) { step(seeds[i], round[i]); });
+        };
+        auto const drop_twins = [&] {
+            for (auto& x : round) {
+                x.open = x.open && first_of_its_kind(x.kind);
+            }
+        };
+        each([&](auto const& seed, auto& x) { make(seed, x); });
+        drop_twins();
+        each([&, give_up_at = too_costly()](auto const& seed, auto& x) { mend(seed, x, give_up_at); });
+        drop_twins();
+        each([&](auto const& /*seed*/, auto& x) { finish(x); });
+        for (auto& x : round) {
             lowest_peak_ = std::min(lowest_peak_, x.peak);
             if (x.fits && (!best_ || x.found.cost < best_->cost)) {
                 best_ = std::move(x.found);
@@ -212,32 +230,80 @@ private:
         return limit < static_cast<double>(max_cost) ? static_cast<cost_t>(limit) : max_cost;
     }
 
-    [[nodiscard]] auto try_out(proposal const& seed, cost_t give_up_at) const -> outcome
+    /// Makes the order; sees whether it fits as it is.
+    void make(proposal const& seed, attempt& x) const
     {
-        outcome x;
         auto order = stop_.expired() ? std::nullopt : seed.make();
         if (!order || !is_run_order(*p_, *order)) {
-            return x;
+            return;
         }
-        x.found.name = seed.name;
+        x.found = {*std::move(order), 0, seed.name};
+        x.peak = peak_of(*p_, x.found.order);
+        bool const fits = x.peak <= budget_;
         if (seed.as_is) {
-            x.peak = peak_of(*p_, *order);
-            x.fits = x.peak <= budget_;
-            x.found.cost = cost_of(*p_, *order);
-            x.found.order = *std::move(order);
-            return x;
+            x.fits = fits;
+            x.found.cost = cost_of(*p_, x.found.order);
+            return;
         }
-        order_editor edit(*p_, *order);
-        auto const capacity = budget_ - p_->resident_bytes();
-        auto mend = repair_; // it has scratch space of its own
-        x.fits = mend(edit, capacity, {.spread = seed.spread, .give_up_at = give_up_at}, stop_);
-        if (x.fits) {
-            fill(edit, capacity, stop_);
+        x.open = true;
+        x.kind = kind_of(x.found.order, fits ? 0 : 1 + seed.spread); // what fits is not repaired
+    }
+
+    /// Brings an order under the budget.
+    void mend(proposal const& seed, attempt& x, cost_t give_up_at) const
+    {
+        if (!x.open || x.peak <= budget_) {
+            x.kind = 0;
+            return;
         }
-        x.peak = mend.lowest_peak() + p_->resident_bytes();
-        x.found.cost = edit.cost();
-        x.found.order = edit.order();
-        return x;
+        x.edit.emplace(*p_, x.found.order);
+        auto mender = repair_; // it has scratch space of its own
+        x.open = mender(*x.edit, capacity(), {.spread = seed.spread, .give_up_at = give_up_at}, stop_);
+        x.peak = mender.lowest_peak() + p_->resident_bytes();
+        if (x.open) {
+            x.found.order = x.edit->order();
+            x.kind = kind_of(x.found.order, 0);
+        }
+    }
+
+    /// Uses the room that is left.
+    void finish(attempt& x) const
+    {
+        if (x.open) {
+            if (!x.edit) {
+                x.edit.emplace(*p_, x.found.order);
+            }
+            fill(*x.edit, capacity(), stop_);
+            x.fits = true;
+            x.found.cost = x.edit->cost();
+            x.found.order = x.edit->order();
+        }
+        x.edit.reset();
+    }
+
+    [[nodiscard]] auto capacity() const noexcept -> bytes_t { return budget_ - p_->resident_bytes(); }
+
+    /// The same for the same order and the same treatment; not 0.
+    static auto kind_of(run_order const& order, double treatment) -> std::uint64_t
+    {
+        auto h = detail::mix(std::bit_cast<std::uint64_t>(treatment));
+        for (auto o : order) {
+            h = detail::mix(h ^ static_cast<std::uint32_t>(o));
+        }
+        return h == 0 ? 1 : h;
+    }
+
+    /// True the first time that `kind` is met; always for 0.
+    auto first_of_its_kind(std::uint64_t kind) -> bool
+    {
+        auto const where = std::lower_bound(kinds_.begin(), kinds_.end(), kind);
+        if (kind != 0 && where != kinds_.end() && *where == kind) {
+            return false;
+        }
+        if (kind != 0) {
+            kinds_.insert(where, kind);
+        }
+        return true;
     }
 
     void report() const
@@ -259,6 +325,7 @@ private:
     stop_watch stop_;
     repair repair_;
     std::optional<candidate> best_;
+    std::vector<std::uint64_t> kinds_; // met so far, ascending
     bytes_t lowest_peak_ = max_bytes;
     std::size_t rounds_ = 0;
     bool alone_ = false; // on one thread, quietly

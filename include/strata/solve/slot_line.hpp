@@ -35,6 +35,7 @@ public:
         memory_ = range_max(std::max<std::size_t>(1, runs.size()) * room);
         run_at_.assign(memory_.size(), none);
         first_ = last_ = none;
+        places_.reserve(runs.size());
         for (std::size_t k = 0; k < runs.size(); ++k) {
             auto& x = place_for(runs[k]);
             x = {k * memory_.size() / runs.size(), last_, none};

@@ -2,6 +2,7 @@
 // Plans against the exact optimum of small problems, and against the slow simulator on larger ones.
 #include <strata/pipeline/plan.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -73,6 +74,33 @@ TEST_CASE("plan: between bound and optimum under every telling budget of small r
                      << count.not_found << " not found");
     CHECK(count.optimal * 10 > count.plans * 9);
     CHECK(count.not_found * 5 < count.plans);
+}
+
+TEST_CASE("plan: a smaller budget's plan is cheaper by no more than the gap")
+{
+    int plans = 0;
+    int beaten = 0;
+    for (std::uint64_t seed = 0; seed < 25; ++seed) {
+        auto const p = random_problem(seed, {.ops = 40, .training = true, .effects = 5, .state = 0, .bytes = 60});
+        auto cheapest = max_cost; // of plans for smaller budgets, each by a call of its own
+        for (int share = 30; share <= 100; share += 5) {
+            limits lim;
+            lim.budget = budget::fraction(share / 100.0);
+            auto const made = plan(p, lim);
+            if (!made) {
+                continue;
+            }
+            CAPTURE(seed, share);
+            auto const& c = made->certificate;
+            REQUIRE(c.lower_bound <= cheapest);
+            beaten += c.cost > cheapest ? 1 : 0;
+            ++plans;
+            cheapest = std::min(cheapest, c.cost);
+        }
+    }
+    INFO(plans << " plans, " << beaten << " beaten by a smaller budget's");
+    CHECK(plans > 200);
+    CHECK(beaten * 20 < plans);
 }
 
 TEST_CASE("plan: judge and slow simulator agree on plans of larger random problems")

@@ -2,8 +2,10 @@
 #include <strata/pipeline/frontier.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "tests/support/brute_force.hpp"
@@ -38,6 +40,100 @@ auto check_frontier(problem const& p, std::vector<bytes_t> budgets, limits const
         cost = plan.certificate.cost;
     }
     return plans->size();
+}
+
+using clock_type = std::chrono::steady_clock;
+using moment = clock_type::time_point;
+
+/// What one budget's solver saw of its time.
+struct share_of_time {
+    bytes_t budget = 0;
+    moment before, after;               // around the question how much is left
+    std::chrono::nanoseconds left = {}; // the answer
+    moment done;
+};
+
+/// Proposes keep-all, to be repaired; then takes all the time it is given, under every second budget.
+struct slow_solver {
+    std::vector<share_of_time>* seen;
+
+    [[nodiscard]] static auto name() -> std::string_view { return "slow"; }
+    void solve(search& on) const
+    {
+        share_of_time x;
+        x.budget = on.budget();
+        x.before = clock_type::now();
+        x.left = on.stop().remaining().value();
+        x.after = clock_type::now();
+        on.propose({.make = [&] { return keep_all_order(on.subject()); }, .name = "slow"});
+        while (seen->size() % 2 == 1 && !on.stop().expired()) {
+        }
+        x.done = clock_type::now();
+        seen->push_back(x);
+    }
+};
+
+TEST_CASE("frontier: each budget may use its share of the time that is left, and leaves the rest to the others")
+{
+    // No assumption on how long anything takes: when a share began is known to lie between two readings of the clock, and
+    // the later it begins the later it ends.
+    auto const p = make(training_chain_spec(10));
+    std::vector<bytes_t> const budgets = {8, 9, 10, 11};
+    std::vector<share_of_time> seen;
+    limits lim;
+    lim.deadline = std::chrono::milliseconds(60);
+    auto const start = clock_type::now();
+    (void)frontier(p, budgets, lim, slow_solver{&seen});
+    REQUIRE(seen.size() == budgets.size()); // every plan has its place at once: tensors of one byte
+    constexpr std::chrono::nanoseconds rounding(10);
+    auto const end_of_share = [&](moment began, moment deadline, std::size_t i) {
+        return began + (deadline - began) / static_cast<std::int64_t>(budgets.size() - i);
+    };
+    for (std::size_t i = 0; i < seen.size(); ++i) {
+        auto const& x = seen[i];
+        CAPTURE(i, x.left.count());
+        CHECK(x.budget == budgets[i]);
+        auto const earliest = end_of_share(i == 0 ? start : seen[i - 1].done, start + *lim.deadline, i);
+        CHECK(x.after + x.left + rounding >= earliest);
+        auto const latest = end_of_share(x.before, seen[0].before + *lim.deadline, i);
+        CHECK((x.left.count() == 0 || x.before + x.left - rounding <= latest));
+    }
+}
+
+TEST_CASE("frontier: a budget that has used up its time takes no plan from the others")
+{
+    auto const p = make(training_chain_spec(10));
+    limits lim;
+    lim.deadline = std::chrono::milliseconds(60);
+    std::vector<share_of_time> seen;
+    auto const plans = frontier(p, {8, 9, 10, 11}, lim, slow_solver{&seen});
+    if (!plans) { // so slow a machine that not even the first budget had its few microseconds
+        CHECK(plans.error().code == errc::deadline);
+        return;
+    }
+    auto cost = max_cost;
+    for (auto const& plan : *plans) {
+        judge_plan(p, plan, plan.certificate.budget);
+        CHECK(plan.certificate.cost <= cost);
+        cost = plan.certificate.cost;
+    }
+    CHECK(plans->back().certificate.budget == 11);
+}
+
+TEST_CASE("frontier: without a deadline no budget has one")
+{
+    struct asking {
+        int* timed;
+        [[nodiscard]] static auto name() -> std::string_view { return "asking"; }
+        void solve(search& on) const
+        {
+            *timed += on.stop().timed() ? 1 : 0;
+            greedy{}.solve(on);
+        }
+    };
+    int timed = 0;
+    CHECK(frontier(make(training_chain_spec(10)), {8, 10}, {}, asking{&timed}));
+    CHECK(timed == 0);
 }
 
 TEST_CASE("frontier: a larger budget never costs more, on training chains")

@@ -76,3 +76,24 @@ TEST_CASE("in_problem_ids: a lifetime of a tensor that has no buffer of its own 
     REQUIRE_FALSE(r);
     CHECK(r.error().message.find("lifetime 0 is of tensor 77") != std::string::npos);
 }
+
+TEST_CASE("in_problem_ids: a free among ops that run as one comes after them, and so do lifetimes that end there")
+{
+    auto const l = lower(in_place_graph(), table_cost({1, 2, 3, 4})).value();
+    auto x = in_graph_ids(planned(l), l);
+    // z is made again and freed between linear and relu_, which run as one.
+    x.schedule.steps = {run(0), run(1), run(2), run(3), run(0), free(2), run(1), free(1)};
+    x.placement.lifetimes = {{2, 5, 8, 2}};
+    x.placement.offsets = {0};
+    auto const good = in_problem_ids(x, l);
+    REQUIRE(good);
+    CHECK(good->schedule.steps == std::vector<step>{run(0), run(1), run(2), run(0), free(2), free(1)});
+    CHECK(good->placement.lifetimes == std::vector<lifetime>{{1, 4, 8, 2}});
+    x.placement.lifetimes = {{5, 6, 8, 2}};
+    auto const bad = in_problem_ids(x, l);
+    REQUIRE_FALSE(bad);
+    CHECK(bad.error().code == errc::invalid_plan);
+    CHECK(bad.error().message.find("lifetime 0 begins at step 5") != std::string::npos);
+    x.placement.lifetimes = {{6, 7, 8, 2}};
+    REQUIRE(in_problem_ids(x, l));
+}

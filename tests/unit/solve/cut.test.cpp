@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <strata/schedule/profile.hpp>
 #include <strata/solve/cut.hpp>
 #include <strata/solve/keep_all.hpp>
+#include <strata/solve/search.hpp>
 
-#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "tests/support/catch.hpp"
@@ -16,65 +16,50 @@ namespace {
 using namespace strata;
 using namespace strata::test;
 
-TEST_CASE("cut_order: keeps as much as the room allows at the point, and pays no more than it must there")
+struct outcome {
+    cost_t cost = max_cost; // of the best order; `max_cost` if none fits
+    int rounds = 0;
+};
+
+auto outcome_of(cut const& s, problem const& p, bytes_t budget, std::span<op_id const> points) -> outcome
 {
-    auto const p = make(training_chain_spec(20)); // unit bytes and costs: the cut's arithmetic is plain
-    time_cut cut(p, 20);
-    for (bytes_t budget = cut.fixed(); budget <= cut.fixed() + 18; ++budget) {
-        auto const order = cut_order(p, cut, budget, {.at = 20});
-        REQUIRE(order);
-        CAPTURE(budget);
-        CHECK(is_run_order(p, *order));
-        CHECK(live_bytes(p, *order)[20] <= budget);
-        CHECK(cost_of(p, *order) == 40 + 18 - (budget - cut.fixed()));
+    outcome x;
+    limits lim;
+    lim.on_progress = [&](progress const& /*now*/) { ++x.rounds; };
+    search on(p, budget, points, {p.base_cost(), none, false}, lim, stop_watch(lim));
+    s.solve(on);
+    if (on.best()) {
+        CHECK(is_run_order(p, on.best()->order));
+        CHECK(peak_of(p, on.best()->order) <= budget);
+        x.cost = on.best()->cost;
     }
+    return x;
 }
 
-TEST_CASE("cut_order: no room is no order, all room is keep-all")
+TEST_CASE("cut: one shot is one seed, more seeds and more time points are never worse")
 {
-    auto const p = make(training_chain_spec(20));
-    time_cut cut(p, 20);
-    CHECK_FALSE(cut_order(p, cut, cut.fixed() - 1, {.at = 20}));
-    CHECK_FALSE(cut_order(p, cut, 0, {.at = 20}));
-    CHECK_FALSE(cut_order(p, cut, cut.fixed(), {.at = 20, .slack = 0.5}));
-    CHECK(cut_order(p, cut, max_bytes, {.at = 20}) == index_order(p));
-    CHECK(cut_order(p, cut, max_bytes, {.at = 20, .slack = 0.5}) == index_order(p));
-}
-
-TEST_CASE("cut_order: what is needed last is dropped first among equals")
-{
-    auto const p = make(training_chain_spec(10));
-    time_cut cut(p, 10);
-    auto const order = cut_order(p, cut, cut.fixed() + 6, {.at = 10, .tilt = 0.3});
-    REQUIRE(order);
-    // Of x1…x8 two must go; x1 is read last.
-    CHECK(*order == run_order{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 0, 1, 17, 18, 19});
-}
-
-TEST_CASE("cut_order: gives an order, or nothing, at every op of random problems")
-{
-    for (std::uint64_t seed = 0; seed < 40; ++seed) {
-        auto const p = varied_problem(seed, 20);
-        auto const peak = peak_of(p, keep_all_order(p));
-        for (op_id o = 0; o < p.op_count(); ++o) {
-            time_cut cut(p, o);
-            for (int percent : {30, 60, 90}) {
-                auto const budget = peak * percent / 100;
-                auto const order = cut_order(p, cut, budget, {.at = o});
-                CAPTURE(seed, o, percent);
-                if (!order) {
-                    continue;
-                }
-                REQUIRE(is_run_order(p, *order));
-                auto const live = live_bytes(p, *order);
-                std::size_t k = 0;
-                while ((*order)[k] != o) {
-                    ++k;
-                }
-                REQUIRE(live[k] <= budget);
-            }
-        }
+    int better = 0;
+    for (std::uint64_t seed = 0; seed < 30; ++seed) {
+        auto const p = random_problem(seed, {.ops = 60, .training = true, .effects = 5, .state = 0, .bytes = 100});
+        auto const keep = keep_all_order(p);
+        auto const points = time_points(p, keep, 3, 2);
+        auto const budget = p.resident_bytes() + (peak_of(p, keep) - p.resident_bytes()) * 7 / 10;
+        CAPTURE(seed);
+        auto const one = outcome_of({.one_shot = true}, p, budget, points);
+        auto const some = outcome_of({.points = 1}, p, budget, points);
+        auto const all = outcome_of({}, p, budget, points);
+        CHECK(one.rounds == 1);
+        CHECK(some.cost <= one.cost);
+        CHECK(all.cost <= some.cost);
+        better += all.cost < one.cost ? 1 : 0;
     }
+    CHECK(better > 0);
+}
+
+TEST_CASE("cut: nothing to cut at is nothing proposed")
+{
+    auto const p = make(training_chain_spec(4));
+    CHECK(outcome_of({}, p, 5, {}).rounds == 0);
 }
 
 } // namespace

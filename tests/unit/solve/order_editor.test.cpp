@@ -104,8 +104,11 @@ auto some_use(order_editor const& e, dice& d) -> std::optional<use>
         if (p.resident(t) || p.accumulated(t) || !p.replayable(p.producer(t))) {
             continue;
         }
-        auto const lives = e.lives_of(t);
-        auto const& life = e.at_life(lives[static_cast<std::size_t>(d.below(static_cast<std::int64_t>(lives.size())))]);
+        std::vector<std::int32_t> lives;
+        for (auto l = e.first_life(t); l != none; l = e.at_life(l).next) {
+            lives.push_back(l);
+        }
+        auto const& life = e.at_life(d.pick(lives));
         if (!life.uses.empty()) {
             return use{t, d.pick(life.uses)};
         }
@@ -264,7 +267,7 @@ TEST_CASE("order_editor: dropping a tensor over a gap frees it there, and keepin
     auto const p = make(training_chain_spec(4)); // tensors: input, x1…x4, four gradients
     order_editor e(p, index_order(p));
     CHECK(e.peak() == 5);
-    auto const life = e.lives_of(1)[0];
+    auto const life = e.first_life(1);
     REQUIRE(e.at_life(life).uses.size() == 2); // op 1, and the backward of op 1
     e.replay_before(e.at_life(life).uses[1], std::vector<op_id>{0});
     CHECK(e.order() == run_order{0, 1, 2, 3, 4, 5, 0, 6, 7});
@@ -296,7 +299,7 @@ TEST_CASE("order_editor: keeping a tensor takes with it the replays that served 
     spec.targets = {4};
     auto const p = make(spec);
     order_editor e(p, index_order(p));
-    e.replay_before(e.at_life(e.lives_of(2)[0]).uses[0], std::vector<op_id>{0, 1, 2});
+    e.replay_before(e.at_life(e.first_life(2)).uses[0], std::vector<op_id>{0, 1, 2});
     REQUIRE(e.order() == run_order{0, 1, 2, 3, 0, 1, 2, 4});
     CHECK(e.cost() == 31 + 7);
     CHECK(saving_estimate(e)(e.replays().back(), max_bytes).cost == 7);

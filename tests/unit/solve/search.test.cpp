@@ -3,7 +3,9 @@
 #include <strata/solve/portfolio.hpp>
 #include <strata/solve/search.hpp>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -116,6 +118,72 @@ TEST_CASE("search: what a maker throws arrives at the caller, also from other th
             };
         }
         CHECK_THROWS_WITH(t.on.propose(seeds), "seed 3"); // the first in order, whatever ran first
+    }
+}
+
+TEST_CASE("search: the same order is worked on again where it is treated differently")
+{
+    table t(8, 8);
+    t.on.propose(fixed_order(keep_all_order(t.p), "too large as it is"));
+    CHECK_FALSE(t.on.best());
+    t.on.propose(fixed_order(keep_all_order(t.p), "repaired", false));
+    REQUIRE(t.on.best());
+    auto costly = t.on.best()->order;
+    for (op_id o = 0; o < 4; ++o) {
+        costly.push_back(o);
+    }
+    table u(8, 8);
+    u.on.propose(fixed_order(costly, "as it is"));
+    REQUIRE(u.on.best());
+    CHECK(u.on.best()->cost == cost_of(u.p, costly));
+    u.on.propose(fixed_order(costly, "filled", false));
+    CHECK(u.on.best()->name == "filled");
+    CHECK(u.on.best()->cost == t.on.best()->cost);
+}
+
+TEST_CASE("search: another spread is another repair")
+{
+    // Alone, each spread repairs keep-all in its own way; one after the other, the cheaper of the two is found.
+    bool differ = false;
+    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+        auto const p = random_problem(seed, {.ops = 60, .training = true, .effects = 5, .state = 0, .bytes = 100});
+        auto const keep = keep_all_order(p);
+        auto const budget = p.resident_bytes() + (peak_of(p, keep) - p.resident_bytes()) * 8 / 10;
+        auto const best_of = [&](std::vector<double> const& spreads) {
+            limits const lim;
+            search on(p, budget, {}, {p.base_cost(), none, false}, lim, stop_watch(lim));
+            for (auto spread : spreads) {
+                on.propose({.make = [&] { return keep; }, .spread = spread, .name = "keep_all"});
+            }
+            return on.best() ? on.best()->cost : max_cost;
+        };
+        auto const a = best_of({0});
+        auto const b = best_of({1});
+        CAPTURE(seed, a, b);
+        CHECK(best_of({0, 1}) == std::min(a, b));
+        CHECK(best_of({1, 0}) == std::min(a, b));
+        differ = differ || a != b;
+    }
+    CHECK(differ);
+}
+
+TEST_CASE("search: side by side, every index is visited once")
+{
+    for (unsigned threads : {0U, 1U, 3U, 20U}) {
+        limits lim;
+        lim.threads = threads;
+        table const t(4, 100, lim);
+        std::vector<int> visits(9, 0);
+        t.on.side_by_side(visits.size(), [&](std::size_t i) { ++visits[i]; });
+        CHECK(visits == std::vector<int>(9, 1));
+        t.on.side_by_side(0, [&](std::size_t i) { ++visits[i]; });
+        CHECK_THROWS_WITH(t.on.side_by_side(visits.size(),
+                                            [&](std::size_t i) {
+                                                if (i >= 2) {
+                                                    throw std::runtime_error(std::to_string(i));
+                                                }
+                                            }),
+                          "2");
     }
 }
 
