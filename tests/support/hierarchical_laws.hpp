@@ -11,11 +11,13 @@
 #include <strata/schedule/profile.hpp>
 #include <strata/schedule/validate.hpp>
 #include <strata/solve/hierarchical_ilp.hpp>
+#include <strata/solve/hierarchical_model.hpp>
 #include <strata/solve/mip_backend.hpp>
 #include <strata/solve/search.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -58,6 +60,26 @@ inline void judge_block_plan(block_graph const& g, block_plan const& plan, bytes
     REQUIRE(validate(p, free_early(p, given), max_bytes).ok());
 }
 
+/// Least cost that the model alone knows of, with no plan to start from; nothing when it says that none fits.
+template <mip_backend B>
+auto cost_by_model(block_graph const& g, bytes_t budget, B const& backend, int closure_every = 0)
+    -> std::optional<cost_t>
+{
+    hierarchical_model const m(g, budget, {.closure_every = closure_every});
+    auto const answer = backend.solve(m.model(), {});
+    REQUIRE(answer);
+    if (answer->status == mip_status::infeasible) {
+        return {};
+    }
+    REQUIRE(answer->status == mip_status::optimal);
+    auto const plan = m.plan_of(answer->solution);
+    auto const promise = promise_of(g, plan);
+    judge_block_plan(g, plan, budget, promise.cost);
+    CHECK(static_cast<double>(m.base_cost()) + answer->objective * m.cost_unit() ==
+          Approx(static_cast<double>(promise.cost)).epsilon(1e-9));
+    return promise.cost;
+}
+
 /// Equals the enumeration of plans on random levels under budgets of every kind, with any number of closure cuts.
 template <mip_backend B>
 void check_class_of_plans(B const& backend, std::uint64_t seeds)
@@ -80,8 +102,9 @@ void check_class_of_plans(B const& backend, std::uint64_t seeds)
         for (auto budget : budgets) {
             CAPTURE(seed, budget);
             auto const truth = brute.solve(budget);
-            auto const found =
-                solve_hierarchical(*x.level, budget, backend, {.closure_every = static_cast<int>(seed % 3)});
+            auto const closure_every = static_cast<int>(seed % 3);
+            REQUIRE(cost_by_model(*x.level, budget, backend, closure_every) == truth);
+            auto const found = solve_hierarchical(*x.level, budget, backend, {.closure_every = closure_every});
             if (!truth) {
                 REQUIRE_FALSE(found);
                 CHECK(found.error().code == errc::infeasible);
@@ -159,6 +182,7 @@ void check_chains_of_the_reference(B const& backend)
         auto const p = make(layered_spec(layers));
         auto const g = layered_level(p);
         auto const budget = p.resident_bytes() + dynamic;
+        CHECK(cost_by_model(g, budget, backend) == cost);
         auto const found = solve_hierarchical(g, budget, backend);
         REQUIRE(found);
         judge_block_plan(g, found->plan, budget, found->cost);
