@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "solvers.hpp"
 
+#include <strata/partition/at_cut_points.hpp>
+#include <strata/partition/bottom_up.hpp>
 #include <strata/pipeline/frontier.hpp>
+#include <strata/pipeline/hierarchical.hpp>
 #include <strata/pipeline/plan.hpp>
+#include <strata/pipeline/thorough.hpp>
+#include <strata/solve/block_dp.hpp>
+#include <strata/solve/chain_dp.hpp>
 #include <strata/solve/cut.hpp>
 #include <strata/solve/greedy.hpp>
 #include <strata/solve/keep_all.hpp>
-#include <strata/solve/portfolio.hpp>
+#include <strata/solve/priced_cuts.hpp>
 #include <strata/solve/recompute_all.hpp>
 #include <strata/solve/sqrt_checkpoint.hpp>
+#include <strata/solve/tree_width.hpp>
 
 #include <algorithm>
 #include <array>
@@ -20,6 +27,14 @@
 namespace cli {
 
 namespace {
+
+/// Default-constructible pipelines with a name of their own.
+struct rockmate : strata::hierarchical<strata::at_cut_points<>, strata::quick_solver, strata::block_dp> {
+    [[nodiscard]] static constexpr auto name() -> std::string_view { return "cut_points_dp"; }
+};
+struct hiremate : strata::hierarchical<strata::bottom_up> {
+    [[nodiscard]] static constexpr auto name() -> std::string_view { return "bottom_up"; }
+};
 
 template <class S>
 auto plan_with(strata::problem const& p, strata::limits const& lim) -> strata::result<strata::certified_plan>
@@ -42,8 +57,15 @@ constexpr auto entry(std::string_view what) -> solver_entry
 
 constexpr std::array all{
     entry<strata::default_solver>("cut, greedy, and exhaustive for small graphs; used unless told otherwise"),
+    entry<strata::thorough>(
+        "the default's, priced cuts, blocks under dynamic programming, separators: for small budgets"),
     entry<strata::cut>("minimum cuts at the tightest moments, then repair and fill"),
     entry<strata::greedy>("drops from keep-all until it fits"),
+    entry<strata::priced_cuts>("cuts with a price of a byte at each time"),
+    entry<strata::chain_dp>("checkpoints on a row of ops by dynamic programming (Rotor)"),
+    entry<rockmate>("blocks between cut points under dynamic programming (Rockmate)"),
+    entry<hiremate>("nested blocks, one option each (HiRemate's partition)"),
+    entry<strata::tree_width>("separators, for the smallest budgets"),
     entry<strata::exhaustive>("every order that could matter, of small graphs only"),
     entry<strata::sqrt_checkpoint>("keeps every k-th cut of the forward pass (Chen)"),
     entry<strata::recompute_all>("keeps nothing that can be made again"),

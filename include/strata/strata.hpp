@@ -103,6 +103,7 @@
 #include <strata/solve/order_editor.hpp>
 #include <strata/solve/persistent_table.hpp>
 #include <strata/solve/polish.hpp>
+#include <strata/solve/priced_cuts.hpp>
 #include <strata/solve/range_max.hpp>
 #include <strata/solve/recompute_all.hpp>
 #include <strata/solve/repair.hpp>

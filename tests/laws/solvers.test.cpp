@@ -2,14 +2,17 @@
 // Every solver of the library against the laws of a solver.
 #include <strata/pipeline/frontier.hpp>
 #include <strata/pipeline/plan.hpp>
+#include <strata/pipeline/thorough.hpp>
 #include <strata/solve/chain_dp.hpp>
 #include <strata/solve/cut.hpp>
 #include <strata/solve/greedy.hpp>
 #include <strata/solve/keep_all.hpp>
 #include <strata/solve/polish.hpp>
 #include <strata/solve/portfolio.hpp>
+#include <strata/solve/priced_cuts.hpp>
 #include <strata/solve/recompute_all.hpp>
 #include <strata/solve/sqrt_checkpoint.hpp>
+#include <strata/solve/tree_width.hpp>
 
 #include <vector>
 
@@ -56,7 +59,10 @@ TEMPLATE_TEST_CASE("every solver obeys the laws of solvers",
                    cut,
                    greedy,
                    exhaustive,
+                   priced_cuts,
+                   tree_width,
                    several,
+                   thorough,
                    default_solver)
 {
     check_solver_laws_at_random(order_of<TestType>, 40, 9);

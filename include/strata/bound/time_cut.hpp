@@ -77,6 +77,30 @@ public:
         return solved();
     }
 
+    /// Solves for any prices in the problem's unit of cost, not negative: `keep` of each tensor, `again` of each op. No
+    /// bound follows from them; `kept` then answers for this cut.
+    auto solve_priced(std::span<double const> keep, std::span<double const> again) -> std::optional<cut_point>
+    {
+        double sum = 1;
+        for (auto t : open_) {
+            sum += keep[index(t)];
+        }
+        for (auto const& r : run_) {
+            sum += again[index(r.op)];
+        }
+        scale_ = std::ldexp(1.0, 56) / sum;
+        for (std::size_t i = 0; i < open_.size(); ++i) {
+            flow_.set_capacity(keep_[i], static_cast<max_flow::flow>(keep[index(open_[i])] * scale_));
+        }
+        for (auto const& [o, a] : run_) {
+            flow_.set_capacity(a, static_cast<max_flow::flow>(again[index(o)] * scale_));
+        }
+        for (auto a : closure_) {
+            flow_.set_capacity(a, max_flow::infinite);
+        }
+        return solved();
+    }
+
     /// The cut that keeps the fewest bytes, at any cost. Of more than 2^53 bytes the point may count too few.
     auto solve_fewest_bytes(bytes_t room = max_bytes) -> std::optional<cut_point>
     {

@@ -11,6 +11,7 @@
 #include <strata/solve/default_solver.hpp>
 #include <strata/solve/polish.hpp>
 #include <strata/solve/portfolio.hpp>
+#include <strata/solve/priced_cuts.hpp>
 #include <strata/solve/search.hpp>
 #include <strata/solve/tree_width.hpp>
 
@@ -18,8 +19,9 @@
 
 namespace strata {
 
-/// A portfolio for budgets where the default's seeds end far from their bound: below 30 % of deep networks, layers under
-/// dynamic programming come closer; at the smallest budgets, separators find what others do not. Where the default reaches
+/// A portfolio for budgets where the default's seeds end far from their bound: priced cuts know where else memory is short;
+/// below 30 % of deep networks, layers under dynamic programming come closer; at the smallest budgets, separators find what
+/// others do not. Where the default reaches
 /// the bound, this costs no more than it does.
 struct thorough {
     strata::polish polish = {0, true}; ///< see `plan`
