@@ -38,6 +38,9 @@ struct archetype {
     [[nodiscard]] auto name() const -> label { return {}; }
     [[nodiscard]] auto split(problem const& /*p*/, std::span<op_id const> ops) const -> std::vector<part>
     {
+        if (ops.size() < 2) {
+            return {};
+        }
         return {{{ops.begin(), ops.begin() + 1}, {}}, {{ops.begin() + 1, ops.end()}, {}}};
     }
 };

@@ -71,7 +71,7 @@ TEST_CASE("every partitioner cuts random steps into blocks that are problems, tw
 {
     std::size_t cut = 0;
     std::size_t twins = 0;
-    for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    for (std::uint64_t seed = 1; seed <= 150; ++seed) {
         test::dice d(seed * 104729);
         auto o = test::random_options{.ops = static_cast<int>(d.between(1, 70)), .training = d.chance(80)};
         o.reach = d.chance(50) ? 20 : 100;
@@ -87,6 +87,6 @@ TEST_CASE("every partitioner cuts random steps into blocks that are problems, tw
         cut += require_sound(p, repeated<at_cut_points<>>{.sub = {.min_ops = 2}, .min_ops = 3}, d, twins);
         cut += require_sound(p, bottom_up{.most_at_top = 3, .most_below = 3, .chain_at_top = true}, d, twins);
     }
-    CHECK(cut > 10'000);
-    CHECK(twins > 10);
+    CHECK(cut > 5000);
+    CHECK(twins > 5);
 }

@@ -187,6 +187,22 @@ TEST_CASE("bottom_up: ops that wait for each other on the way back are never apa
     }
 }
 
+TEST_CASE("bottom_up: parts do not wait for each other on a way back that is not the way there reversed")
+{
+    std::size_t cut = 0;
+    for (std::size_t i = 12; i < 24; ++i) {
+        for (auto j = i + 1; j < 24; ++j) {
+            auto s = training_chain_spec(12);
+            std::swap(s.ops[i].backward_of, s.ops[j].backward_of);
+            auto const p = make(s);
+            auto const h = hierarchy::make(p, bottom_up{.most_at_top = 6, .most_below = 4});
+            REQUIRE(h);
+            cut += h->size() > 1 ? 1U : 0U;
+        }
+    }
+    CHECK(cut > 60);
+}
+
 TEST_CASE("bottom_up: ops of the way back that belong to no op stay outside of every part")
 {
     auto s = training_chain_spec(12);
