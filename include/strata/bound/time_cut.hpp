@@ -38,8 +38,13 @@ struct cut_point {
 
 /// The minimum cuts of a problem at the first run of one op, for any price of a byte. Source: planning study of this
 /// project, docs/design/0002-bounds.md; the closure is the one of Checkmate's constraints at one stage.
-template <class = void>
+template <class Lazy = void>
 class basic_time_cut {
+    using max_flow = basic_max_flow<Lazy>;
+    using node = typename max_flow::node;
+    using arc = typename max_flow::arc;
+    using flow = typename max_flow::flow;
+
 public:
     /// Requires: `at` is an op of `p`; `p` outlives the cut.
     /// Complexity: O(ops + tensors + reads and writes before `at`).
@@ -197,8 +202,8 @@ private:
         op_id op;
         max_flow::arc arc;
     };
-    static constexpr max_flow::node source = 0;
-    static constexpr max_flow::node sink = 1;
+    static constexpr node source = 0;
+    static constexpr node sink = 1;
     static constexpr int max_solves = 24;
     static constexpr double a_little_less = 1 - 0x1p-50; // so that a product of doubles rounds below the true one
 
@@ -249,7 +254,7 @@ private:
         auto const& p = *p_;
         op_node_.assign(index(at_), none);
         tensor_node_.assign(role_.size(), none);
-        max_flow::node nodes = 2;
+        node nodes = 2;
         std::vector<op_id> ops;
         std::vector<tensor_id> passed;
         auto const reach = [&](op_id o) {
@@ -309,10 +314,10 @@ private:
             // Rounded down: a smaller capacity can only lower the bound.
             auto const price = per_byte * static_cast<double>(p_->size(t)) * (factor.empty() ? 1.0 : factor[index(t)]);
             flow_.set_capacity(
-                a, p_->size(t) > room ? max_flow::infinite : static_cast<max_flow::flow>(std::min(price, cap)));
+                a, p_->size(t) > room ? max_flow::infinite : static_cast<flow>(std::min(price, cap)));
         }
         for (auto const& [o, a] : run_) {
-            flow_.set_capacity(a, static_cast<max_flow::flow>(per_cost * static_cast<double>(p_->cost(o))));
+            flow_.set_capacity(a, static_cast<flow>(per_cost * static_cast<double>(p_->cost(o))));
         }
         for (auto a : closure_) {
             flow_.set_capacity(a, max_flow::infinite);
@@ -366,12 +371,12 @@ private:
     bytes_t needed_bytes_ = 0;
     bytes_t largest_needed_ = 0;
     std::vector<tensor_id> needed_;
-    std::vector<max_flow::node> op_node_, tensor_node_;
+    std::vector<node> op_node_, tensor_node_;
     std::vector<keep_arc> keep_;
     std::vector<op_arc> run_;
-    std::vector<max_flow::arc> closure_;
+    std::vector<arc> closure_;
     max_flow flow_{2};
-    max_flow::flow flow_value_ = 0;
+    flow flow_value_ = 0;
     double cost_sum_ = 0, bytes_sum_ = 0;
     double cost_scale_ = 1, scale_ = 1; // of costs in capacities: the finest, and that of the last solve
 };

@@ -54,7 +54,7 @@ template <class S = default_solver>
     if (!realigned) {
         return realigned.error();
     }
-    detail::planner const with(*realigned ? **realigned : p);
+    detail::lazy<detail::planner, S> const with(*realigned ? **realigned : p);
     if (auto e = with.check_sums()) {
         return *std::move(e);
     }

@@ -5,6 +5,7 @@
 
 #include <strata/bound/lower_bound.hpp>
 #include <strata/bound/minimum_budget.hpp>
+#include <strata/detail/lazy.hpp>
 #include <strata/pipeline/certificate.hpp>
 #include <strata/place/place.hpp>
 #include <strata/problem/fingerprint.hpp>
@@ -36,8 +37,12 @@ namespace strata {
 namespace detail {
 
 /// Everything about a problem that does not depend on the budget, made once for many plans.
-template <class = void>
+template <class Lazy = void>
 class basic_planner {
+    using order_editor = basic_order_editor<Lazy>;
+    using repair = basic_repair<Lazy>;
+    using search = basic_search<Lazy>;
+
 public:
     explicit basic_planner(problem const& p)
         : p_(&p)
@@ -269,9 +274,9 @@ place_well(problem const& p, schedule const& s, bytes_t load, bytes_t room, limi
 ///
 /// When the arena turns out larger than what is left, asks for a plan of fewer bytes: as many fewer as were missing, then,
 /// once a plan has its place, fewer by less, as long as there is something to gain.
-template <solver S>
+template <class Lazy, solver S>
 [[nodiscard]] auto plan_within(
-    planner const& with, bytes_t bytes, limits const& lim, stop_watch const& stop, S const& s, candidate const* known)
+    basic_planner<Lazy> const& with, bytes_t bytes, limits const& lim, stop_watch const& stop, S const& s, candidate const* known)
     -> result<certified_plan>
 {
     constexpr int attempts = 6;
@@ -384,7 +389,7 @@ template <class S = default_solver>
     if (!realigned) {
         return realigned.error();
     }
-    detail::planner const with(*realigned ? **realigned : p);
+    detail::lazy<detail::planner, S> const with(*realigned ? **realigned : p);
     if (auto e = with.check_sums()) {
         return *std::move(e);
     }

@@ -79,8 +79,10 @@ template <class = void>
 namespace detail {
 
 /// Places one set of lifetimes in any number of orders; keeps its memory from one to the next.
-template <class = void>
+template <class Lazy = void>
 class basic_packer {
+    using occupancy = basic_occupancy<Lazy>;
+
 public:
     basic_packer(std::span<lifetime const> lifetimes, bytes_t alignment)
         : taken_(lifetimes)
@@ -145,11 +147,11 @@ template <class = void>
 /// Buffers of zero bytes lie at offset 0. The order of `lifetimes` is kept in the answer.
 /// Requires: sizes are not negative, their sum (rounded up) fits 64 bits, alignment >= 1.
 /// Complexity: O(n log n) set operations; a set is short when buffers pack tightly (see occupancy.hpp).
-template <class = void>
+template <class Lazy = void>
 [[nodiscard]] auto first_fit(std::vector<lifetime> lifetimes, bytes_t alignment = 1) -> placement
 {
-    detail::packer p(lifetimes, alignment);
-    p.pack(order_of(lifetimes, packing_order::size), detail::occupancy::fit::lowest);
+    detail::basic_packer<Lazy> p(lifetimes, alignment);
+    p.pack(order_of(lifetimes, packing_order::size), detail::basic_occupancy<Lazy>::fit::lowest);
     return detail::make_placement(std::move(lifetimes), p.offsets(), alignment);
 }
 

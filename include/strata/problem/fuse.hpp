@@ -122,8 +122,8 @@ template <class = void>
 
 /// Joins the sets that wait for each other in a circle (Tarjan's strongly connected components, without recursion).
 /// Complexity: O(ops + edges).
-template <class = void>
-void join_circles(op_sets& sets, std::size_t op_count, op_edges const& edges)
+template <class Lazy = void>
+void join_circles(basic_op_sets<Lazy>& sets, std::size_t op_count, op_edges const& edges)
 {
     auto const at = [](auto i) { return static_cast<std::size_t>(i); };
     std::vector<std::vector<op_id>> next(op_count);
@@ -183,8 +183,8 @@ void join_circles(op_sets& sets, std::size_t op_count, op_edges const& edges)
 
 /// A gradient that several ops add into and that a group both adds into and reads: all its adders belong to the group.
 /// Returns: true if anything was joined.
-template <class = void>
-[[nodiscard]] auto join_adders(op_sets& sets, aliased_spec const& spec, buffer_table const& table) -> bool
+template <class Lazy = void>
+[[nodiscard]] auto join_adders(basic_op_sets<Lazy>& sets, aliased_spec const& spec, buffer_table const& table) -> bool
 {
     auto const at = [](auto i) { return static_cast<std::size_t>(i); };
     std::vector<std::vector<op_id>> readers(spec.plain.tensors.size());
@@ -218,13 +218,13 @@ template <class = void>
 /// without views and in-place ops each op is its own group and the order is that of `spec`.
 /// Requires: `table` is what `check_aliases(spec)` answered.
 /// Complexity: O(n log n) in ops, reads and writes, times the number of gradients that step 3 pulls in.
-template <class = void>
+template <class Lazy = void>
 [[nodiscard]] auto fuse(aliased_spec const& spec, buffer_table const& table) -> std::vector<std::vector<op_id>>
 {
     auto const at = [](auto i) { return static_cast<std::size_t>(i); };
     auto const n = spec.plain.ops.size();
     auto const resident = [&](tensor_id b) { return is_resident(spec.plain.tensors[at(b)].kind); };
-    detail::op_sets sets(n);
+    detail::basic_op_sets<Lazy> sets(n);
     bool joined = false;
     std::vector<std::vector<op_id>> touched_by(spec.plain.tensors.size());
     for (op_id o = 0; o < static_cast<op_id>(n); ++o) {

@@ -34,8 +34,8 @@ struct cut_seed {
 /// are tilted: what is needed last is dropped first, which also leaves the crowded start of backward with fewer replays.
 /// Returns: nothing when no cut fits. The order may still exceed `budget` elsewhere; `repair` sees to that.
 /// Complexity: about ten max-flows.
-template <class = void>
-[[nodiscard]] auto cut_order(problem const& p, time_cut& cut, bytes_t budget, cut_seed const& seed)
+template <class Lazy = void>
+[[nodiscard]] auto cut_order(problem const& p, basic_time_cut<Lazy>& cut, bytes_t budget, cut_seed const& seed)
     -> std::optional<run_order>
 {
     constexpr int steps = 26;
@@ -132,13 +132,13 @@ struct cut {
     int points = 3;        ///< time points used
 
     [[nodiscard]] static constexpr auto name() noexcept -> std::string_view { return "cut"; }
-    template <class = void>
-    void solve(search& on) const
+    template <class Lazy>
+    void solve(basic_search<Lazy>& on) const
     {
         std::vector<proposal> seeds;
         auto const add = [&](cut_seed seed, double spread) {
             seeds.push_back({.make = [&on, seed]() -> std::optional<run_order> {
-                                 time_cut network(on.subject(), seed.at);
+                                 basic_time_cut<Lazy> network(on.subject(), seed.at);
                                  return cut_order(on.subject(), network, on.budget(), seed);
                              },
                              .spread = spread,

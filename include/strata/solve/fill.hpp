@@ -27,17 +27,17 @@ struct fill_options {
 /// Keeps tensors instead of making them again wherever `capacity` bytes (without resident ones) allow.
 /// Never raises the cost; the peak stays at most `max(capacity, peak before)`.
 /// Complexity: O(r log n) per round for r replays, plus the slots considered if they are not all.
-template <class = void>
-void fill(order_editor& e, bytes_t capacity, stop_watch const& stop, fill_options const& how = {})
+template <class Lazy>
+void fill(basic_order_editor<Lazy>& e, bytes_t capacity, stop_watch const& stop, fill_options const& how = {})
 {
     constexpr int rounds = 3;
     struct choice {
         double density;
-        order_editor::run_id run;
+        std::int32_t run;
         std::size_t slot;
     };
     std::vector<choice> choices;
-    saving_estimate saving_of(e);
+    basic_saving_estimate<Lazy> saving_of(e);
     for (int round = 0; round < rounds && !stop.expired(); ++round) {
         choices.clear();
         for (auto r : how.from == 0 && how.to >= e.slots() ? e.replays() : e.replays(how.from, how.to)) {

@@ -29,8 +29,11 @@
 namespace strata {
 
 /// The search from one order. Deterministic for a seed and a number of moves; more moves only go on from there.
-template <class = void>
+template <class Lazy = void>
 class basic_polisher {
+    using order_editor = basic_order_editor<Lazy>;
+    using repair = basic_repair<Lazy>;
+
 public:
     /// `start` fits `capacity` bytes (without resident ones). `p` outlives the polisher.
     basic_polisher(problem const& p, run_order start, bytes_t capacity, std::uint64_t seed, stop_watch stop)
@@ -178,15 +181,15 @@ struct polish {
     std::int64_t moves = 2000; ///< in all; fewer when the bound is reached
 
     [[nodiscard]] static constexpr auto name() noexcept -> std::string_view { return "polish"; }
-    template <class = void>
-    void solve(search& on) const
+    template <class Lazy>
+    void solve(basic_search<Lazy>& on) const
     {
         if (!on.best()) {
             return;
         }
         auto const& p = on.subject();
         constexpr double share = 0.75;
-        polisher job(p, on.best()->order, on.budget() - p.resident_bytes(), on.seed(), on.stop().part(share));
+        basic_polisher<Lazy> job(p, on.best()->order, on.budget() - p.resident_bytes(), on.seed(), on.stop().part(share));
         auto const name = on.best()->name + "+polish";
         constexpr std::int64_t at_once = 1000; // moves between reports
         auto left = moves;

@@ -25,8 +25,8 @@ public:
     }
 
     [[nodiscard]] static constexpr auto name() noexcept -> std::string_view { return "portfolio"; }
-    template <class = void>
-    void solve(search& on) const
+    template <class Lazy>
+    void solve(basic_search<Lazy>& on) const
     {
         std::apply([&](auto const&... s) { ((on.done() ? void() : s.solve(on)), ...); }, members_);
     }
@@ -38,8 +38,8 @@ private:
 /// What `plan` uses unless told otherwise: cuts, then greedy, and of small problems the optimum.
 struct default_solver {
     [[nodiscard]] static constexpr auto name() noexcept -> std::string_view { return "default"; }
-    template <class = void>
-    void solve(search& on) const
+    template <class Lazy>
+    void solve(basic_search<Lazy>& on) const
     {
         portfolio(cut{}, greedy{}, exhaustive{}).solve(on);
     }

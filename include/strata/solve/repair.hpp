@@ -34,8 +34,10 @@ struct repair_options {
 /// At the hottest run p, a life that covers p without being used there is a candidate: it is cut at p's gap and its
 /// producer runs again right before the next use, with whatever inputs are gone by then. The score to minimise is
 /// cost per byte freed, a little lower for long gaps. Inputs whose life can be stretched instead are stretched.
-template <class = void>
+template <class Lazy = void>
 class basic_repair {
+    using order_editor = basic_order_editor<Lazy>;
+
 public:
     explicit basic_repair(problem const& p)
         : p_(&p)

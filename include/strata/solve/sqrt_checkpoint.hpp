@@ -33,8 +33,8 @@ template <class = void>
 /// Proposes `sqrt_checkpoint_order` at the search's first time point, as it is.
 struct sqrt_checkpoint {
     [[nodiscard]] static constexpr auto name() noexcept -> std::string_view { return "sqrt_checkpoint"; }
-    template <class = void>
-    void solve(search& on) const
+    template <class Lazy>
+    void solve(basic_search<Lazy>& on) const
     {
         if (on.points().empty()) {
             return;
