@@ -15,11 +15,11 @@
 #pragma once
 
 #include <strata/bound/max_flow.hpp>
+#include <strata/detail/lazy.hpp>
 #include <strata/problem/problem.hpp>
 #include <strata/units.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <optional>
@@ -74,7 +74,7 @@ public:
         // Costs have 50 bits. A price so steep that all bytes together would near `infinite` has both made smaller: that
         // takes precision from the bound, whereas a sum taken for infinite would make it false.
         auto const dearest = factor.empty() ? 1.0 : std::max(1.0, *std::max_element(factor.begin(), factor.end()));
-        scale_ = std::min(cost_scale_, std::ldexp(1.0, 58) / std::max(1.0, lambda * dearest * bytes_sum_));
+        scale_ = std::min(cost_scale_, 0x1p58 / std::max(1.0, lambda * dearest * bytes_sum_));
         set_prices(scale_ * a_little_less, lambda * scale_ * a_little_less, factor, room);
         return solved();
     }
@@ -171,7 +171,7 @@ public:
             return {large};
         }
         hull = {*small, large};
-        std::vector<std::pair<cut_point, cut_point>> open = {{*small, large}};
+        std::vector<detail::lazy<std::pair<cut_point, cut_point>, Lazy>> open = {{*small, large}};
         // Breadth first, so that a small allowance still covers the whole range.
         for (std::size_t i = 0; i < open.size() && static_cast<int>(hull.size()) < max_points; ++i) {
             auto const [a, b] = open[i];
@@ -304,7 +304,7 @@ private:
         }
         flow_.freeze();
         // Capacities use 50 bits: fine enough for any cost, coarse enough that no sum overflows.
-        cost_scale_ = std::ldexp(1.0, 50) / std::max(cost_sum_, 1.0);
+        cost_scale_ = 0x1p50 / std::max(cost_sum_, 1.0);
     }
 
     void set_prices(double per_cost, double per_byte, std::span<double const> factor, bytes_t room)
@@ -360,8 +360,12 @@ private:
     [[nodiscard]] auto round_up(long double bound) const -> cost_t
     {
         auto const noise = 8 * std::numeric_limits<long double>::epsilon() * static_cast<long double>(cost_sum_);
-        auto const safe = bound - 1e-12L * std::abs(bound) - 1e-6L - noise;
-        return safe <= 0 ? 0 : static_cast<cost_t>(std::ceil(safe));
+        auto const safe = bound - 1e-12L * (bound < 0 ? -bound : bound) - 1e-6L - noise;
+        if (safe <= 0) {
+            return 0;
+        }
+        auto const below = static_cast<cost_t>(safe);
+        return static_cast<long double>(below) < safe ? below + 1 : below;
     }
 
     problem const* p_;

@@ -25,8 +25,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -83,7 +83,7 @@ public:
     /// Bytes that `b` allows, checked.
     [[nodiscard]] auto resolve(budget const& b) const -> result<bytes_t>
     {
-        if (b.is_fraction() && !(std::isfinite(b.share()) && b.share() >= 0)) {
+        if (b.is_fraction() && !(b.share() >= 0 && b.share() <= std::numeric_limits<double>::max())) {
             return fail(errc::invalid_argument, "strata::plan: the budget's share must be a number of at least 0");
         }
         if (!b.is_fraction() && b.resolve(0, 0) < 0) {
@@ -104,7 +104,7 @@ public:
             return infeasible(bytes, least_, lowest_known(stop));
         }
         analysis a{time_points(*p_, keep_all_, hot_points, footprint_points), {p_->base_cost(), none, false}};
-        std::vector<std::pair<cost_t, op_id>> telling;
+        std::vector<lazy<std::pair<cost_t, op_id>, Lazy>> telling;
         for (auto o : a.points) {
             auto const b = lower_bound(*p_, bytes, std::span<op_id const>(&o, 1));
             if (b.infeasible) {

@@ -3,6 +3,7 @@
 /// @brief Size-descending first fit: the placement that is tight on almost every plan, in near n log n time.
 #pragma once
 
+#include <strata/detail/lazy.hpp>
 #include <strata/place/contention.hpp>
 #include <strata/place/lifetimes.hpp>
 #include <strata/place/occupancy.hpp>
@@ -10,7 +11,6 @@
 #include <strata/units.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -34,10 +34,10 @@ enum class packing_order : std::uint8_t {
 
 /// The indices of `lifetimes` in the order in which to place them.
 /// Complexity: O(n log n).
-template <class = void>
+template <class Lazy = void>
 [[nodiscard]] auto order_of(std::span<lifetime const> lifetimes, packing_order by) -> std::vector<std::size_t>
 {
-    using key = std::tuple<double, double, double, std::size_t>; // ascending
+    using key = detail::lazy<std::tuple<double, double, double, std::size_t>, Lazy>; // ascending
     std::vector<key> keys;
     keys.reserve(lifetimes.size());
     bool const crowded =
@@ -47,7 +47,7 @@ template <class = void>
         auto const& x = lifetimes[i];
         auto const size = static_cast<double>(x.size);
         auto const duration = static_cast<double>(x.end) - static_cast<double>(x.begin);
-        auto const level = crowded ? std::floor((1 - crowd[i]) * 200) : 0;
+        auto const level = crowded ? static_cast<double>(static_cast<int>((1 - crowd[i]) * 200)) : 0;
         double first = 0;
         double second = 0;
         switch (by) {

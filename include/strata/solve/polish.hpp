@@ -7,6 +7,7 @@
 /// undone, not rebuilt: at ten thousand ops a move costs no more than at one thousand.
 #pragma once
 
+#include <strata/detail/math.hpp>
 #include <strata/detail/mix.hpp>
 #include <strata/problem/problem.hpp>
 #include <strata/schedule/schedule.hpp>
@@ -18,7 +19,6 @@
 #include <strata/units.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -119,7 +119,7 @@ private:
         ++moves_;
         auto const before = edit_.cost();
         auto const base = static_cast<double>(p_->base_cost());
-        auto const slack = static_cast<cost_t>(base * 0.003 * heat * -std::log(1 - share()));
+        auto const slack = static_cast<cost_t>(base * 0.003 * heat * -detail::math::log(1 - share()));
         edit_.record();
         auto target = capacity_;
         switch (below(4)) {

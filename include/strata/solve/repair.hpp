@@ -3,6 +3,7 @@
 /// @brief Bring an order under a budget: at the hottest run, drop the tensor that is cheapest to make again.
 #pragma once
 
+#include <strata/detail/math.hpp>
 #include <strata/detail/mix.hpp>
 #include <strata/problem/problem.hpp>
 #include <strata/solve/limits.hpp>
@@ -10,7 +11,6 @@
 #include <strata/units.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -225,10 +225,10 @@ private:
             auto const length = static_cast<double>(g.to - g.from) / static_cast<double>(e.slots());
             auto score = (chain_cost_ + free_op_cost) / size * (1.3 - 0.3 * length);
             if (how.spread > 0) {
-                score /= std::pow(share_of_hot(g), how.spread);
+                score /= detail::math::pow(share_of_hot(g), how.spread);
             }
             if (how.noise > 0) {
-                score *= std::exp(how.noise * detail::chance(how.seed + at(c.tensor)));
+                score *= detail::math::exp(how.noise * detail::chance(how.seed + at(c.tensor)));
             }
             if (score < best) {
                 best = score;
