@@ -40,6 +40,7 @@ struct cut_point {
 /// project, docs/design/0002-bounds.md; the closure is the one of Checkmate's constraints at one stage.
 template <class Lazy = void>
 class basic_time_cut {
+    using cut_point = detail::lazy<strata::cut_point, Lazy>;
     using max_flow = basic_max_flow<Lazy>;
     using node = typename max_flow::node;
     using arc = typename max_flow::arc;
@@ -171,7 +172,7 @@ public:
             return {large};
         }
         hull = {*small, large};
-        std::vector<detail::lazy<std::pair<cut_point, cut_point>, Lazy>> open = {{*small, large}};
+        std::vector<std::pair<cut_point, cut_point>> open = {{*small, large}};
         // Breadth first, so that a small allowance still covers the whole range.
         for (std::size_t i = 0; i < open.size() && static_cast<int>(hull.size()) < max_points; ++i) {
             auto const [a, b] = open[i];
@@ -313,8 +314,7 @@ private:
         for (auto const& [t, a] : keep_) {
             // Rounded down: a smaller capacity can only lower the bound.
             auto const price = per_byte * static_cast<double>(p_->size(t)) * (factor.empty() ? 1.0 : factor[index(t)]);
-            flow_.set_capacity(
-                a, p_->size(t) > room ? max_flow::infinite : static_cast<flow>(std::min(price, cap)));
+            flow_.set_capacity(a, p_->size(t) > room ? max_flow::infinite : static_cast<flow>(std::min(price, cap)));
         }
         for (auto const& [o, a] : run_) {
             flow_.set_capacity(a, static_cast<flow>(per_cost * static_cast<double>(p_->cost(o))));

@@ -50,7 +50,7 @@ template <class S = default_solver>
     std::sort(budgets.begin(), budgets.end());
     budgets.erase(std::unique(budgets.begin(), budgets.end()), budgets.end());
     stop_watch const stop(lim);
-    auto const realigned = detail::realigned(p, lim);
+    auto const realigned = detail::realigned<S>(p, lim);
     if (!realigned) {
         return realigned.error();
     }
@@ -59,7 +59,7 @@ template <class S = default_solver>
         return *std::move(e);
     }
     auto const print = fingerprint(p);
-    std::vector<certified_plan> plans;
+    std::vector<detail::lazy<certified_plan, S>> plans;
     error last_error;
     candidate known;
     auto quiet = lim;

@@ -110,12 +110,12 @@ private:
     std::uint64_t tried_ = 0; // rounds at this capacity
     std::int64_t nodes_per_round_ = 0;
     std::vector<char> placed_;
-    std::vector<bytes_t> floor_;                   // lowest offset above everything placed in the life of a buffer
-    std::vector<bytes_t> low_;                     // proven lower bound of the offset, set by raise_lows
-    std::vector<bytes_t> remaining_;               // of each section: bytes not placed
-    std::vector<index> trail_;                     // buffers in the order placed
+    std::vector<bytes_t> floor_;     // lowest offset above everything placed in the life of a buffer
+    std::vector<bytes_t> low_;       // proven lower bound of the offset, set by raise_lows
+    std::vector<bytes_t> remaining_; // of each section: bytes not placed
+    std::vector<index> trail_;       // buffers in the order placed
     std::vector<lazy<std::pair<index, bytes_t>, Lazy>> lifts_; // buffer and its floor before it was lifted
-    std::vector<index> unplaced_;                  // of the part being looked at; valid until the next branch
+    std::vector<index> unplaced_; // of the part being looked at; valid until the next branch
     std::int64_t visited_ = 0;
     std::int64_t node_limit_ = 0;
     bool stopped_ = false;

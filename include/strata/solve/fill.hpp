@@ -49,7 +49,8 @@ void fill(basic_order_editor<Lazy>& e, bytes_t capacity, stop_watch const& stop,
             auto const full = static_cast<double>(s.hottest) / static_cast<double>(std::max<bytes_t>(capacity, 1));
             auto const length = 0.05 + static_cast<double>(s.gap) / static_cast<double>(e.slots());
             auto const price = 1 + static_cast<double>(s.bytes) * length * detail::math::exp(3 * (full - 1));
-            auto const luck = how.noise == 0 ? 1 : detail::math::exp(how.noise * detail::chance(how.seed + e.slot_of(r)));
+            auto const luck =
+                how.noise == 0 ? 1 : detail::math::exp(how.noise * detail::chance(how.seed + e.slot_of(r)));
             choices.push_back({luck * static_cast<double>(s.cost) / price, r, e.slot_of(r)});
         }
         std::sort(choices.begin(), choices.end(), [](choice const& a, choice const& b) {

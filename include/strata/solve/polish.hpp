@@ -189,7 +189,8 @@ struct polish {
         }
         auto const& p = on.subject();
         constexpr double share = 0.75;
-        basic_polisher<Lazy> job(p, on.best()->order, on.budget() - p.resident_bytes(), on.seed(), on.stop().part(share));
+        basic_polisher<Lazy> job(
+            p, on.best()->order, on.budget() - p.resident_bytes(), on.seed(), on.stop().part(share));
         auto const name = on.best()->name + "+polish";
         constexpr std::int64_t at_once = 1000; // moves between reports
         auto left = moves;

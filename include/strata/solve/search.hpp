@@ -7,6 +7,7 @@
 #pragma once
 
 #include <strata/bound/lower_bound.hpp>
+#include <strata/detail/lazy.hpp>
 #include <strata/problem/problem.hpp>
 #include <strata/schedule/profile.hpp>
 #include <strata/schedule/schedule.hpp>
@@ -69,6 +70,7 @@ template <class Lazy = void>
 /// One run of the solvers on one problem under one budget.
 template <class Lazy = void>
 class basic_search {
+    using candidate = detail::lazy<strata::candidate, Lazy>;
     using order_editor = basic_order_editor<Lazy>;
     using repair = basic_repair<Lazy>;
 
@@ -154,7 +156,7 @@ private:
             }
         };
         {
-            std::vector<std::jthread> helpers;
+            std::vector<detail::lazy<std::jthread, Lazy>> helpers;
             for (std::size_t i = 1; i < std::min<std::size_t>(std::max(1U, lim_->threads), seeds.size()); ++i) {
                 helpers.emplace_back(work);
             }
