@@ -8,11 +8,71 @@
 #include <strata/config.hpp>
 #include <strata/error.hpp>
 
-#include <optional>
+#include <new>
 #include <string>
 #include <utility>
 
 namespace strata {
+
+namespace detail {
+
+/// A `T` or nothing: what `result` needs of std::optional, which costs several times as much in every program that
+/// includes one more kind of it (docs/design/0005). As with std::vector, copying one compiles if copying a `T` does.
+/// Requires: a `T` is moved without throwing.
+template <class T>
+class maybe {
+public:
+    maybe() noexcept {}
+    explicit maybe(T&& value) noexcept { put(std::move(value)); }
+    maybe(maybe const& other)
+    {
+        if (other.there_) {
+            put(other.value_);
+        }
+    }
+    maybe(maybe&& other) noexcept
+    {
+        if (other.there_) {
+            put(std::move(other.value_));
+        }
+    }
+    auto operator=(maybe other) noexcept -> maybe&
+    {
+        clear();
+        if (other.there_) {
+            put(std::move(other.value_));
+        }
+        return *this;
+    }
+    ~maybe() { clear(); }
+
+    [[nodiscard]] auto there() const noexcept -> bool { return there_; }
+    /// Requires: `there()`.
+    [[nodiscard]] auto operator*() noexcept -> T& { return value_; }
+    [[nodiscard]] auto operator*() const noexcept -> T const& { return value_; }
+
+private:
+    template <class From>
+    void put(From&& from)
+    {
+        ::new (static_cast<void*>(&value_)) T(std::forward<From>(from));
+        there_ = true;
+    }
+    void clear() noexcept
+    {
+        if (there_) {
+            there_ = false;
+            value_.~T();
+        }
+    }
+
+    union {
+        T value_;
+    };
+    bool there_ = false;
+};
+
+} // namespace detail
 
 /// Either a `T` or the `error` that explains its absence. Converts from both.
 template <class T>
@@ -30,7 +90,7 @@ public:
     {
     }
 
-    [[nodiscard]] auto has_value() const noexcept -> bool { return value_.has_value(); }
+    [[nodiscard]] auto has_value() const noexcept -> bool { return value_.there(); }
     explicit operator bool() const noexcept { return has_value(); }
 
     /// The value. Throws: `bad_result_access` with the error's message if there is none.
@@ -63,7 +123,7 @@ private:
             detail::raise_bad_result(error_);
         }
     }
-    std::optional<T> value_; // not a variant: that costs every program that includes this noticeably more to compile
+    detail::maybe<T> value_;
     strata::error error_;
 };
 

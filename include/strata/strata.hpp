@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// @brief The whole core, for users; no header of the library includes it.
+/// @brief The core, for users: from a graph to a plan in its place. No header of the library includes it.
 ///
-/// Left out are the headers that pull in Eigen or Boost.Hana, and the component io: whoever needs one of those includes
-/// it and pays for it.
+/// Left out, so that nobody pays for what they do not use: cutting a step into blocks (`strata/hierarchy.hpp`), headers that
+/// pull in Eigen or Boost.Hana, and the other components.
 #pragma once
 
 #include <strata/bound/lower_bound.hpp>
@@ -31,32 +31,8 @@
 #include <strata/graph/near_misses.hpp>
 #include <strata/graph/to_spec.hpp>
 #include <strata/graph/training_graph.hpp>
-#include <strata/merge/block_graph.hpp>
-#include <strata/merge/concepts.hpp>
-#include <strata/merge/expand.hpp>
-#include <strata/merge/one_option_each.hpp>
-#include <strata/merge/option.hpp>
-#include <strata/merge/promise.hpp>
-#include <strata/partition/at_cut_points.hpp>
-#include <strata/partition/block.hpp>
-#include <strata/partition/bottom_up.hpp>
-#include <strata/partition/canonical.hpp>
-#include <strata/partition/concepts.hpp>
-#include <strata/partition/contraction.hpp>
-#include <strata/partition/grouping.hpp>
-#include <strata/partition/hierarchy.hpp>
-#include <strata/partition/isolate.hpp>
-#include <strata/partition/item_order.hpp>
-#include <strata/partition/refinement.hpp>
-#include <strata/partition/repeated.hpp>
-#include <strata/partition/stretches.hpp>
-#include <strata/partition/waiting.hpp>
-#include <strata/partition/whole.hpp>
-#include <strata/pipeline/block_options.hpp>
 #include <strata/pipeline/certificate.hpp>
 #include <strata/pipeline/frontier.hpp>
-#include <strata/pipeline/hierarchical.hpp>
-#include <strata/pipeline/pipeline.hpp>
 #include <strata/pipeline/plan.hpp>
 #include <strata/pipeline/plan_graph.hpp>
 #include <strata/pipeline/planner.hpp>
@@ -86,8 +62,6 @@
 #include <strata/schedule/schedule.hpp>
 #include <strata/schedule/validate.hpp>
 #include <strata/schedule/verdict.hpp>
-#include <strata/solve/block_dp.hpp>
-#include <strata/solve/chain_dp.hpp>
 #include <strata/solve/concepts.hpp>
 #include <strata/solve/cut.hpp>
 #include <strata/solve/cut_seeds.hpp>
@@ -101,7 +75,6 @@
 #include <strata/solve/life_table.hpp>
 #include <strata/solve/limits.hpp>
 #include <strata/solve/order_editor.hpp>
-#include <strata/solve/persistent_table.hpp>
 #include <strata/solve/polish.hpp>
 #include <strata/solve/priced_cuts.hpp>
 #include <strata/solve/range_max.hpp>
@@ -112,8 +85,6 @@
 #include <strata/solve/search.hpp>
 #include <strata/solve/slot_line.hpp>
 #include <strata/solve/sqrt_checkpoint.hpp>
-#include <strata/solve/stage.hpp>
-#include <strata/solve/stage_line.hpp>
 #include <strata/solve/step_kind.hpp>
 #include <strata/units.hpp>
 #include <strata/version.hpp>

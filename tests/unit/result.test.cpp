@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include "tests/support/catch.hpp"
 
@@ -67,6 +68,51 @@ TEST_CASE("result: an error can be moved out")
     auto bad = half(3);
     error const e = std::move(bad).error();
     CHECK(e.message == "3 is odd");
+}
+
+TEST_CASE("result: copies and assignments take what the other holds and leave nothing behind")
+{
+    using text = result<std::string>;
+    std::string const long_enough_to_allocate(100, 'x');
+    text const good(long_enough_to_allocate);
+    text const bad(fail(errc::invalid_argument, "none"));
+    for (auto const* from : {&good, &bad}) {
+        for (auto const* to : {&good, &bad}) {
+            auto copied = *to;
+            copied = *from;
+            CHECK(copied.has_value() == from->has_value());
+            auto moved = *to;
+            moved = std::move(copied);
+            REQUIRE(moved.has_value() == from->has_value());
+            if (moved) {
+                CHECK(*moved == long_enough_to_allocate);
+            } else {
+                CHECK(moved.error().message == "none");
+            }
+        }
+    }
+    CHECK(*good == long_enough_to_allocate);
+    auto self = good;
+    auto& same = self;
+    self = same;
+    CHECK(*self == long_enough_to_allocate);
+}
+
+TEST_CASE("result: as many values are destroyed as were made")
+{
+    auto const counted = std::make_shared<int>(1);
+    {
+        result<std::shared_ptr<int>> a(counted);
+        auto b = a;
+        auto c = std::move(a);
+        b = c;
+        CHECK(counted.use_count() == 3);
+        c = fail(errc::io, "gone");
+        CHECK(counted.use_count() == 2);
+        c = b;
+        CHECK(counted.use_count() == 3);
+    }
+    CHECK(counted.use_count() == 1);
 }
 
 static_assert(std::is_convertible_v<error, result<int>>);

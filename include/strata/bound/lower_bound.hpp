@@ -73,12 +73,12 @@ time_points(problem const& p, std::span<op_id const> order, std::size_t hot, std
 }
 
 /// The largest bound over `points`. Complexity: one `time_cut` and up to two dozen max-flows per point.
-template <class = void>
+template <class Lazy = void>
 [[nodiscard]] auto lower_bound(problem const& p, bytes_t budget, std::span<op_id const> points) -> cost_bound
 {
     cost_bound best{p.base_cost(), none, false};
     for (auto o : points) {
-        time_cut cut(p, o);
+        basic_time_cut<Lazy> cut(p, o);
         auto const extra = cut.lower_bound(budget);
         if (!extra) {
             return {0, o, true};

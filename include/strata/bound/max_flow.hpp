@@ -4,6 +4,7 @@
 #pragma once
 
 #include <strata/config.hpp>
+#include <strata/detail/lazy.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -17,7 +18,7 @@ namespace strata {
 ///
 /// Add all arcs, `freeze`, then alternate `set_capacity` and `solve`. Requires: no capacity is negative or above `infinite`.
 /// Complexity: O(V^2 E) in general; networks of training graphs are nearly one-dimensional and need few phases.
-template <class = void>
+template <class Lazy = void>
 class basic_max_flow {
 public:
     using node = std::int32_t;
@@ -163,7 +164,7 @@ private:
     }
 
     node nodes_;
-    std::vector<std::pair<node, node>> ends_;
+    std::vector<detail::lazy<std::pair<node, node>, Lazy>> ends_;
     std::vector<std::int32_t> first_, slot_;
     std::vector<half_arc> half_;
     std::vector<std::int32_t> level_, current_, path_;

@@ -62,7 +62,7 @@ template <class = void>
 /// The largest proven need of any op: its footprint, what cannot be made again, and, where ops that may not be replayed
 /// stand in the way, the smallest set of tensors from which the rest can be made.
 /// Complexity: O(ops + tensors + reads and writes) plus a few cuts.
-template <class = void>
+template <class Lazy = void>
 [[nodiscard]] auto minimum_budget(problem const& p) -> byte_limit
 {
     constexpr std::size_t cuts = 16;
@@ -84,7 +84,7 @@ template <class = void>
         return limit; // everything can be made again from resident tensors: no cut can add to the footprints
     }
     for (std::size_t i = 0; i < hottest; ++i) {
-        time_cut cut(p, by_need[i]);
+        basic_time_cut<Lazy> cut(p, by_need[i]);
         if (auto const c = cut.solve_fewest_bytes(); c && cut.fixed() + c->kept > limit.bytes) {
             limit = {cut.fixed() + c->kept, by_need[i]};
         }

@@ -15,11 +15,11 @@
 #pragma once
 
 #include <strata/bound/max_flow.hpp>
+#include <strata/detail/lazy.hpp>
 #include <strata/problem/problem.hpp>
 #include <strata/units.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <optional>
@@ -38,8 +38,14 @@ struct cut_point {
 
 /// The minimum cuts of a problem at the first run of one op, for any price of a byte. Source: planning study of this
 /// project, docs/design/0002-bounds.md; the closure is the one of Checkmate's constraints at one stage.
-template <class = void>
+template <class Lazy = void>
 class basic_time_cut {
+    using cut_point = detail::lazy<strata::cut_point, Lazy>;
+    using max_flow = basic_max_flow<Lazy>;
+    using node = typename max_flow::node;
+    using arc = typename max_flow::arc;
+    using flow = typename max_flow::flow;
+
 public:
     /// Requires: `at` is an op of `p`; `p` outlives the cut.
     /// Complexity: O(ops + tensors + reads and writes before `at`).
@@ -72,7 +78,7 @@ public:
         // Costs have 50 bits. A price so steep that all bytes together would near `infinite` has both made smaller: that
         // takes precision from the bound, whereas a sum taken for infinite would make it false.
         auto const dearest = factor.empty() ? 1.0 : std::max(1.0, *std::max_element(factor.begin(), factor.end()));
-        scale_ = std::min(cost_scale_, std::ldexp(1.0, 58) / std::max(1.0, lambda * dearest * bytes_sum_));
+        scale_ = std::min(cost_scale_, 0x1p58 / std::max(1.0, lambda * dearest * bytes_sum_));
         set_prices(scale_ * a_little_less, lambda * scale_ * a_little_less, factor, room);
         return solved();
     }
@@ -88,12 +94,12 @@ public:
         for (auto const& r : run_) {
             sum += again[index(r.op)];
         }
-        scale_ = std::ldexp(1.0, 56) / sum;
+        scale_ = 0x1p56 / sum;
         for (std::size_t i = 0; i < open_.size(); ++i) {
-            flow_.set_capacity(keep_[i], static_cast<max_flow::flow>(keep[index(open_[i])] * scale_));
+            flow_.set_capacity(keep_[i], static_cast<flow>(keep[index(open_[i])] * scale_));
         }
         for (auto const& [o, a] : run_) {
-            flow_.set_capacity(a, static_cast<max_flow::flow>(again[index(o)] * scale_));
+            flow_.set_capacity(a, static_cast<flow>(again[index(o)] * scale_));
         }
         for (auto a : closure_) {
             flow_.set_capacity(a, max_flow::infinite);
@@ -220,8 +226,8 @@ private:
         op_id op;
         max_flow::arc arc;
     };
-    static constexpr max_flow::node source = 0;
-    static constexpr max_flow::node sink = 1;
+    static constexpr node source = 0;
+    static constexpr node sink = 1;
     static constexpr int max_solves = 24;
     static constexpr double a_little_less = 1 - 0x1p-50; // so that a product of doubles rounds below the true one
 
@@ -272,7 +278,7 @@ private:
         auto const& p = *p_;
         op_node_.assign(index(at_), none);
         tensor_node_.assign(role_.size(), none);
-        max_flow::node nodes = 2;
+        node nodes = 2;
         std::vector<op_id> ops;
         open_ = needed_;
         auto const reach = [&](op_id o) {
@@ -319,7 +325,7 @@ private:
         }
         flow_.freeze();
         // Capacities use 50 bits: fine enough for any cost, coarse enough that no sum overflows.
-        cost_scale_ = std::ldexp(1.0, 50) / std::max(cost_sum_, 1.0);
+        cost_scale_ = 0x1p50 / std::max(cost_sum_, 1.0);
     }
 
     void set_prices(double per_cost, double per_byte, std::span<double const> factor, bytes_t room)
@@ -329,11 +335,11 @@ private:
             auto const t = open_[i];
             // Rounded down: a smaller capacity can only lower the bound.
             auto const price = per_byte * static_cast<double>(p_->size(t)) * (factor.empty() ? 1.0 : factor[index(t)]);
-            flow_.set_capacity(
-                keep_[i], p_->size(t) > room ? max_flow::infinite : static_cast<max_flow::flow>(std::min(price, cap)));
+            flow_.set_capacity(keep_[i],
+                               p_->size(t) > room ? max_flow::infinite : static_cast<flow>(std::min(price, cap)));
         }
         for (auto const& [o, a] : run_) {
-            flow_.set_capacity(a, static_cast<max_flow::flow>(per_cost * static_cast<double>(p_->cost(o))));
+            flow_.set_capacity(a, static_cast<flow>(per_cost * static_cast<double>(p_->cost(o))));
         }
         for (auto a : closure_) {
             flow_.set_capacity(a, max_flow::infinite);
@@ -376,8 +382,12 @@ private:
     [[nodiscard]] auto round_up(long double bound) const -> cost_t
     {
         auto const noise = 8 * std::numeric_limits<long double>::epsilon() * static_cast<long double>(cost_sum_);
-        auto const safe = bound - 1e-12L * std::abs(bound) - 1e-6L - noise;
-        return safe <= 0 ? 0 : static_cast<cost_t>(std::ceil(safe));
+        auto const safe = bound - 1e-12L * (bound < 0 ? -bound : bound) - 1e-6L - noise;
+        if (safe <= 0) {
+            return 0;
+        }
+        auto const below = static_cast<cost_t>(safe);
+        return static_cast<long double>(below) < safe ? below + 1 : below;
     }
 
     problem const* p_;
@@ -387,12 +397,12 @@ private:
     bytes_t needed_bytes_ = 0;
     bytes_t largest_needed_ = 0;
     std::vector<tensor_id> needed_, open_;
-    std::vector<max_flow::node> op_node_, tensor_node_;
-    std::vector<max_flow::arc> keep_; // of each open tensor
+    std::vector<node> op_node_, tensor_node_;
+    std::vector<arc> keep_; // of each open tensor
     std::vector<op_arc> run_;
-    std::vector<max_flow::arc> closure_;
+    std::vector<arc> closure_;
     max_flow flow_{2};
-    max_flow::flow flow_value_ = 0;
+    flow flow_value_ = 0;
     double cost_sum_ = 0, bytes_sum_ = 0;
     double cost_scale_ = 1, scale_ = 1; // of costs in capacities: the finest, and that of the last solve
 };

@@ -6,7 +6,6 @@
 #include <strata/cost/concepts.hpp>
 #include <strata/cost/price.hpp>
 #include <strata/graph/access.hpp>
-#include <strata/graph/training_graph.hpp>
 #include <strata/units.hpp>
 
 #include <utility>
@@ -33,7 +32,5 @@ public:
 private:
     Price price_;
 };
-
-static_assert(cost_model<priced_by<cost_t (*)(int)>, training_graph<int>>);
 
 } // namespace strata

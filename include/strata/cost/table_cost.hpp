@@ -6,7 +6,6 @@
 #include <strata/cost/concepts.hpp>
 #include <strata/graph/access.hpp>
 #include <strata/graph/to_spec.hpp>
-#include <strata/graph/training_graph.hpp>
 #include <strata/result.hpp>
 #include <strata/units.hpp>
 
@@ -61,7 +60,5 @@ public:
 private:
     std::vector<cost_t> costs_;
 };
-
-static_assert(cost_model<table_cost, training_graph<int>>);
 
 } // namespace strata

@@ -127,6 +127,4 @@ private:
     std::vector<tensor_id> targets_;
 };
 
-static_assert(task_graph<training_graph<int>>);
-
 } // namespace strata

@@ -50,16 +50,16 @@ template <class S = default_solver>
     std::sort(budgets.begin(), budgets.end());
     budgets.erase(std::unique(budgets.begin(), budgets.end()), budgets.end());
     stop_watch const stop(lim);
-    auto const realigned = detail::realigned(p, lim);
+    auto const realigned = detail::realigned<S>(p, lim);
     if (!realigned) {
         return realigned.error();
     }
-    detail::planner const with(*realigned ? **realigned : p);
+    detail::lazy<detail::planner, S> const with(*realigned ? **realigned : p);
     if (auto e = with.check_sums()) {
         return *std::move(e);
     }
     auto const print = fingerprint(p);
-    std::vector<certified_plan> plans;
+    std::vector<detail::lazy<certified_plan, S>> plans;
     error last_error;
     candidate known;
     auto quiet = lim;

@@ -3,6 +3,7 @@
 /// @brief The entry point: from a problem (or a graph and its costs) and limits to a certified, placed plan.
 #pragma once
 
+#include <strata/detail/lazy.hpp>
 #include <strata/pipeline/certificate.hpp>
 #include <strata/pipeline/planner.hpp>
 #include <strata/pipeline/refine.hpp>
@@ -18,8 +19,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -31,15 +32,15 @@ namespace detail {
 
 /// `p` with the alignment that `lim` asks for, if that is another one than its own.
 /// Errors: `invalid_argument` for a negative alignment; `overflow` if rounded sizes do not fit.
-template <class = void>
-[[nodiscard]] auto realigned(problem const& p, limits const& lim) -> result<std::optional<problem>>
+template <class Lazy = void>
+[[nodiscard]] auto realigned(problem const& p, limits const& lim) -> result<std::optional<lazy<problem, Lazy>>>
 {
     if (lim.alignment < 0) {
         return fail(errc::invalid_argument,
                     "strata::plan: alignment is " + std::to_string(lim.alignment) + ", must not be negative");
     }
     if (lim.alignment == 0 || lim.alignment == p.alignment()) {
-        return std::optional<problem>();
+        return std::optional<lazy<problem, Lazy>>();
     }
     auto spec = p.spec();
     spec.alignment = lim.alignment;
@@ -47,7 +48,7 @@ template <class = void>
     if (!made) {
         return std::move(made).error();
     }
-    return std::optional<problem>(*std::move(made));
+    return std::optional<lazy<problem, Lazy>>(*std::move(made));
 }
 
 /// Places `s` until it takes at most `room` bytes and wastes no more than half a percent, or a fixed effort is spent.
@@ -79,10 +80,13 @@ place_well(problem const& p, schedule const& s, bytes_t load, bytes_t room, limi
 ///
 /// When the arena turns out larger than what is left, asks for a plan of fewer bytes: as many fewer as were missing, then,
 /// once a plan has its place, fewer by less, as long as there is something to gain.
-template <solver S>
-[[nodiscard]] auto place_within(
-    planner const& with, bytes_t bytes, limits const& lim, stop_watch const& stop, S const& s, candidate const* known)
-    -> result<certified_plan>
+template <class Lazy, solver S>
+[[nodiscard]] auto place_within(basic_planner<Lazy> const& with,
+                                bytes_t bytes,
+                                limits const& lim,
+                                stop_watch const& stop,
+                                S const& s,
+                                candidate const* known) -> result<certified_plan>
 {
     constexpr int attempts = 6;
     constexpr int refinements = 1; // of those attempts
@@ -98,9 +102,9 @@ template <solver S>
         return std::move(best).error();
     }
     auto const bound = with.tighten(bytes, *best, proven, stop);
-    std::optional<certified_plan> made; // the best that has its place
-    auto works = bytes_t{0};            // fewest bytes that had to be asked for to get it
-    auto fails = bytes;                 // fewest bytes of which the plan could not be placed
+    std::optional<lazy<certified_plan, Lazy>> made; // the best that has its place
+    auto works = bytes_t{0};                        // fewest bytes that had to be asked for to get it
+    auto fails = bytes;                             // fewest bytes of which the plan could not be placed
     auto cost_of_failed = best->cost;
     auto placed_in = max_bytes; // fewest bytes that some plan took in one piece
     auto asked = bytes;
@@ -175,10 +179,13 @@ template <solver S>
 }
 
 /// Finds, judges and places a plan for `bytes`; then polishes it, if `s` has a stage for that.
-template <solver S>
-[[nodiscard]] auto plan_within(
-    planner const& with, bytes_t bytes, limits const& lim, stop_watch const& stop, S const& s, candidate const* known)
-    -> result<certified_plan>
+template <class Lazy, solver S>
+[[nodiscard]] auto plan_within(basic_planner<Lazy> const& with,
+                               bytes_t bytes,
+                               limits const& lim,
+                               stop_watch const& stop,
+                               S const& s,
+                               candidate const* known) -> result<certified_plan>
 {
     auto made = place_within(with, bytes, lim, stop, s, known);
     if constexpr (polishing<S>) {
@@ -210,11 +217,11 @@ template <class S = default_solver>
     require_solver<S>();
     auto const begin = std::chrono::steady_clock::now();
     stop_watch const stop(lim);
-    auto const realigned = detail::realigned(p, lim);
+    auto const realigned = detail::realigned<S>(p, lim);
     if (!realigned) {
         return realigned.error();
     }
-    detail::planner const with(*realigned ? **realigned : p);
+    detail::lazy<detail::planner, S> const with(*realigned ? **realigned : p);
     if (auto e = with.check_sums()) {
         return *std::move(e);
     }

@@ -5,6 +5,7 @@
 
 #include <strata/bound/lower_bound.hpp>
 #include <strata/bound/minimum_budget.hpp>
+#include <strata/detail/lazy.hpp>
 #include <strata/problem/problem.hpp>
 #include <strata/result.hpp>
 #include <strata/schedule/profile.hpp>
@@ -20,8 +21,8 @@
 #include <strata/units.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -31,8 +32,12 @@
 namespace strata::detail {
 
 /// Everything about a problem that does not depend on the budget, made once for many plans.
-template <class = void>
+template <class Lazy = void>
 class basic_planner {
+    using order_editor = basic_order_editor<Lazy>;
+    using repair = basic_repair<Lazy>;
+    using search = basic_search<Lazy>;
+
 public:
     explicit basic_planner(problem const& p)
         : p_(&p)
@@ -74,7 +79,7 @@ public:
     /// Bytes that `b` allows, checked.
     [[nodiscard]] auto resolve(budget const& b) const -> result<bytes_t>
     {
-        if (b.is_fraction() && !(std::isfinite(b.share()) && b.share() >= 0)) {
+        if (b.is_fraction() && !(b.share() >= 0 && b.share() <= std::numeric_limits<double>::max())) {
             return fail(errc::invalid_argument, "strata::plan: the budget's share must be a number of at least 0");
         }
         if (!b.is_fraction() && b.resolve(0, 0) < 0) {
@@ -95,7 +100,7 @@ public:
             return infeasible(bytes, least_, lowest_known(stop));
         }
         analysis a{time_points(*p_, keep_all_, hot_points, footprint_points), {p_->base_cost(), none, false}};
-        std::vector<std::pair<cost_t, op_id>> telling;
+        std::vector<lazy<std::pair<cost_t, op_id>, Lazy>> telling;
         for (auto o : a.points) {
             auto const b = lower_bound(*p_, bytes, std::span<op_id const>(&o, 1));
             if (b.infeasible) {

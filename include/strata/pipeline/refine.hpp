@@ -30,8 +30,8 @@ concept polishing = requires(S const& s) { requires solver<std::remove_cvref_t<d
 /// has left tight budgets with no plan at all (docs/design/0007), so it comes after: what does not pack is polished again
 /// with as many bytes fewer as were missing, and `made` is what is left when nothing does.
 /// `place` is called with a schedule, its peak without resident bytes and a stop watch and returns a `result<placement>`.
-template <solver S, class Place>
-[[nodiscard]] auto refine(planner const& with,
+template <class Lazy, solver S, class Place>
+[[nodiscard]] auto refine(basic_planner<Lazy> const& with,
                           bytes_t bytes,
                           certified_plan made,
                           limits const& lim,
@@ -47,7 +47,7 @@ template <solver S, class Place>
     auto from = candidate{runs_of(made.schedule), made.certificate.cost, made.certificate.solver};
     auto asked = bytes;
     for (int i = 0; i < attempts && !stop.expired(); ++i) {
-        search on(p, asked, points, {made.certificate.lower_bound, none, false}, lim, stop.part(share));
+        basic_search<Lazy> on(p, asked, points, {made.certificate.lower_bound, none, false}, lim, stop.part(share));
         on.propose({.make = [&from] { return from.order; }, .name = from.name});
         if (!on.best() || on.done()) {
             break;

@@ -21,6 +21,7 @@
 /// several rules and growing node limits, and lets buffers go first that failed often.
 #pragma once
 
+#include <strata/detail/lazy.hpp>
 #include <strata/detail/mix.hpp>
 #include <strata/place/packing_instance.hpp>
 #include <strata/place/placement.hpp>
@@ -44,7 +45,7 @@ namespace strata::detail {
 ///
 /// Needs O(n²) memory in the number of lifetimes, and recursion as deep as there are lifetimes: meant for up to a few
 /// thousand. Lifetimes that are empty or of zero bytes lie at offset 0.
-template <class = void>
+template <class Lazy = void>
 class basic_capacity_search {
 public:
     enum class answer : std::uint8_t {
@@ -109,12 +110,12 @@ private:
     std::uint64_t tried_ = 0; // rounds at this capacity
     std::int64_t nodes_per_round_ = 0;
     std::vector<char> placed_;
-    std::vector<bytes_t> floor_;                   // lowest offset above everything placed in the life of a buffer
-    std::vector<bytes_t> low_;                     // proven lower bound of the offset, set by raise_lows
-    std::vector<bytes_t> remaining_;               // of each section: bytes not placed
-    std::vector<index> trail_;                     // buffers in the order placed
-    std::vector<std::pair<index, bytes_t>> lifts_; // buffer and its floor before it was lifted
-    std::vector<index> unplaced_;                  // of the part being looked at; valid until the next branch
+    std::vector<bytes_t> floor_;     // lowest offset above everything placed in the life of a buffer
+    std::vector<bytes_t> low_;       // proven lower bound of the offset, set by raise_lows
+    std::vector<bytes_t> remaining_; // of each section: bytes not placed
+    std::vector<index> trail_;       // buffers in the order placed
+    std::vector<lazy<std::pair<index, bytes_t>, Lazy>> lifts_; // buffer and its floor before it was lifted
+    std::vector<index> unplaced_; // of the part being looked at; valid until the next branch
     std::int64_t visited_ = 0;
     std::int64_t node_limit_ = 0;
     bool stopped_ = false;
@@ -143,7 +144,7 @@ basic_capacity_search<Lazy>::basic_capacity_search(std::span<lifetime const> lif
 template <class Lazy>
 void basic_capacity_search<Lazy>::make_ranks(std::uint64_t rule, std::uint64_t cycle)
 {
-    std::vector<std::pair<std::array<double, 3>, std::uint64_t>> keys;
+    std::vector<lazy<std::pair<std::array<double, 3>, std::uint64_t>, Lazy>> keys;
     for (std::size_t b = 0; b < x_.size.size(); ++b) {
         auto const size = static_cast<double>(x_.size[b]);
         auto const width = x_.duration[b];

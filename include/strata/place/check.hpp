@@ -3,6 +3,7 @@
 /// @brief The independent judge of placements; shares no code with anything that places.
 #pragma once
 
+#include <strata/detail/lazy.hpp>
 #include <strata/place/placement.hpp>
 #include <strata/problem/problem.hpp>
 #include <strata/result.hpp>
@@ -73,7 +74,7 @@ template <class = void>
 /// is exactly the end of the highest buffer.
 /// Returns: nothing, or an `invalid_plan` error that names the lifetimes at fault.
 /// Complexity: O(n log n).
-template <class = void>
+template <class Lazy = void>
 [[nodiscard]] auto check(placement const& x) -> std::optional<error>
 {
     if (x.lifetimes.size() != x.offsets.size()) {
@@ -88,7 +89,8 @@ template <class = void>
     }
     // Walk through time. Whatever lives at one instant is disjoint in address, so a newcomer can only meet the buffer
     // right below its offset or the one right above.
-    std::vector<std::tuple<std::size_t, bool, std::size_t>> events; // time, begins (ends come first), lifetime
+    std::vector<detail::lazy<std::tuple<std::size_t, bool, std::size_t>, Lazy>>
+        events; // time, begins (ends come first), lifetime
     for (std::size_t i = 0; i < x.lifetimes.size(); ++i) {
         auto const& l = x.lifetimes[i];
         if (l.size > 0 && l.begin < l.end) {
@@ -97,7 +99,7 @@ template <class = void>
         }
     }
     std::sort(events.begin(), events.end());
-    std::map<bytes_t, std::size_t> live; // offset -> lifetime
+    detail::lazy<std::map<bytes_t, std::size_t>, Lazy> live; // offset -> lifetime
     for (auto const& [time, begins, i] : events) {
         if (!begins) {
             live.erase(x.offsets[i]);
@@ -122,13 +124,14 @@ template <class = void>
 /// Checks `x` as above, and that its lifetimes are exactly the buffers that `s` needs, in any order.
 /// Requires: `s` is a valid schedule of `p`.
 /// Complexity: O(n log n) in lifetimes and steps.
-template <class = void>
+template <class Lazy = void>
 [[nodiscard]] auto check(problem const& p, schedule const& s, placement const& x) -> std::optional<error>
 {
     if (auto e = check(x)) {
         return e;
     }
-    using buffer = std::tuple<std::size_t, std::size_t, tensor_id, bytes_t>; // begin, end, tensor, size
+    using buffer =
+        detail::lazy<std::tuple<std::size_t, std::size_t, tensor_id, bytes_t>, Lazy>; // begin, end, tensor, size
     auto const describe = [](buffer const& b) {
         auto const& [begin, end, tensor, size] = b;
         return (tensor == none ? std::string("workspace") : "tensor " + std::to_string(tensor)) + " of " +
@@ -136,7 +139,8 @@ template <class = void>
     };
     // The runs since the last free of a tensor are one life, which begins at the first of them.
     std::vector<buffer> needed;
-    std::map<tensor_id, std::vector<std::size_t>> produced; // step indices, ascending, since the last free
+    detail::lazy<std::map<tensor_id, std::vector<std::size_t>>, Lazy>
+        produced; // step indices, ascending, since the last free
     auto const close = [&](tensor_id t, std::size_t end) {
         if (auto const at = produced.find(t); at != produced.end()) {
             needed.emplace_back(at->second.front(), end, t, p.size(t));

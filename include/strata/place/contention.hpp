@@ -3,6 +3,7 @@
 /// @brief How crowded it gets during each buffer's life: what decides which buffers have no choice where to lie.
 #pragma once
 
+#include <strata/detail/lazy.hpp>
 #include <strata/place/placement.hpp>
 #include <strata/units.hpp>
 
@@ -21,10 +22,10 @@ namespace strata {
 /// without a gap; the others have room to give way.
 /// Requires: sizes are not negative, their sum fits 64 bits.
 /// Complexity: O(n log n) time and memory.
-template <class = void>
+template <class Lazy = void>
 [[nodiscard]] auto contention_of(std::span<lifetime const> lifetimes) -> std::vector<double>
 {
-    std::vector<std::pair<std::size_t, bytes_t>> changes;
+    std::vector<detail::lazy<std::pair<std::size_t, bytes_t>, Lazy>> changes;
     changes.reserve(2 * lifetimes.size());
     for (auto const& x : lifetimes) {
         if (x.size > 0 && x.begin < x.end) {

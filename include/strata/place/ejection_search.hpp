@@ -12,6 +12,8 @@
 /// It moves only what is in the way, so it copes with many thousands of buffers of which few do not fit. It proves nothing.
 #pragma once
 
+#include <strata/detail/lazy.hpp>
+#include <strata/detail/math.hpp>
 #include <strata/detail/mix.hpp>
 #include <strata/place/contention.hpp>
 #include <strata/place/placement.hpp>
@@ -19,7 +21,6 @@
 #include <strata/units.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -30,7 +31,7 @@
 namespace strata::detail {
 
 /// Searches one set of lifetimes for placements within capacities of the caller's choice.
-template <class = void>
+template <class Lazy = void>
 class basic_ejection_search {
 public:
     /// Requires: sizes are not negative, twice their sum (rounded up to `alignment`) fits 64 bits.
@@ -101,7 +102,7 @@ private:
     std::vector<std::size_t> begins_;   // of those
     std::vector<index> alive_;
     std::vector<checkpoint> checkpoints_;
-    std::vector<std::pair<std::int64_t, index>> out_; // heap: hardest first
+    std::vector<lazy<std::pair<std::int64_t, index>, Lazy>> out_; // heap: hardest first
     std::vector<index> in_the_way_;
     std::vector<block> blocks_;
     std::vector<std::uint32_t> table_; // hash of a block -> its index in blocks_ + 1
@@ -150,7 +151,7 @@ void basic_ejection_search<Lazy>::weigh()
     for (std::size_t i = 0; i < size_.size(); ++i) {
         auto const& x = lifetimes_[i];
         auto const area = size_[i] > 0 ? static_cast<double>(x.end - x.begin) * static_cast<double>(size_[i]) : 0;
-        raw.push_back(std::sqrt(std::sqrt(area)) / (1 + slack - crowd[i]));
+        raw.push_back(math::sqrt(math::sqrt(area)) / (1 + slack - crowd[i]));
         largest = std::max(largest, raw.back());
     }
     for (auto w : raw) {
@@ -171,7 +172,8 @@ template <class Lazy>
 void basic_ejection_search<Lazy>::list_blocks(index b)
 {
     in_the_way_.clear();
-    auto const [begin, end] = std::pair(lifetimes_[b].begin, lifetimes_[b].end);
+    auto const begin = lifetimes_[b].begin;
+    auto const end = lifetimes_[b].end;
     auto const k = static_cast<std::size_t>(std::lower_bound(begins_.begin(), begins_.end(), begin) - begins_.begin());
     auto const c = *std::prev(
         std::upper_bound(checkpoints_.begin(), checkpoints_.end(), k, [](std::size_t p, checkpoint const& x) {

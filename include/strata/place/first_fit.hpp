@@ -3,6 +3,7 @@
 /// @brief Size-descending first fit: the placement that is tight on almost every plan, in near n log n time.
 #pragma once
 
+#include <strata/detail/lazy.hpp>
 #include <strata/place/contention.hpp>
 #include <strata/place/lifetimes.hpp>
 #include <strata/place/occupancy.hpp>
@@ -10,7 +11,6 @@
 #include <strata/units.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -34,10 +34,10 @@ enum class packing_order : std::uint8_t {
 
 /// The indices of `lifetimes` in the order in which to place them.
 /// Complexity: O(n log n).
-template <class = void>
+template <class Lazy = void>
 [[nodiscard]] auto order_of(std::span<lifetime const> lifetimes, packing_order by) -> std::vector<std::size_t>
 {
-    using key = std::tuple<double, double, double, std::size_t>; // ascending
+    using key = detail::lazy<std::tuple<double, double, double, std::size_t>, Lazy>; // ascending
     std::vector<key> keys;
     keys.reserve(lifetimes.size());
     bool const crowded =
@@ -47,7 +47,7 @@ template <class = void>
         auto const& x = lifetimes[i];
         auto const size = static_cast<double>(x.size);
         auto const duration = static_cast<double>(x.end) - static_cast<double>(x.begin);
-        auto const level = crowded ? std::floor((1 - crowd[i]) * 200) : 0;
+        auto const level = crowded ? static_cast<double>(static_cast<int>((1 - crowd[i]) * 200)) : 0;
         double first = 0;
         double second = 0;
         switch (by) {
@@ -79,8 +79,10 @@ template <class = void>
 namespace detail {
 
 /// Places one set of lifetimes in any number of orders; keeps its memory from one to the next.
-template <class = void>
+template <class Lazy = void>
 class basic_packer {
+    using occupancy = basic_occupancy<Lazy>;
+
 public:
     basic_packer(std::span<lifetime const> lifetimes, bytes_t alignment)
         : taken_(lifetimes)
@@ -145,11 +147,11 @@ template <class = void>
 /// Buffers of zero bytes lie at offset 0. The order of `lifetimes` is kept in the answer.
 /// Requires: sizes are not negative, their sum (rounded up) fits 64 bits, alignment >= 1.
 /// Complexity: O(n log n) set operations; a set is short when buffers pack tightly (see occupancy.hpp).
-template <class = void>
+template <class Lazy = void>
 [[nodiscard]] auto first_fit(std::vector<lifetime> lifetimes, bytes_t alignment = 1) -> placement
 {
-    detail::packer p(lifetimes, alignment);
-    p.pack(order_of(lifetimes, packing_order::size), detail::occupancy::fit::lowest);
+    detail::basic_packer<Lazy> p(lifetimes, alignment);
+    p.pack(order_of(lifetimes, packing_order::size), detail::basic_occupancy<Lazy>::fit::lowest);
     return detail::make_placement(std::move(lifetimes), p.offsets(), alignment);
 }
 

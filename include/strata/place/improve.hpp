@@ -42,8 +42,13 @@ namespace detail {
 ///
 /// A unit of work is a buffer placed by first fit, or put back by `ejection_search` with 32 others in the way, or 1/(1 + n/64)
 /// of a node of `capacity_search`.
-template <class = void>
+template <class Lazy = void>
 class basic_group_improver {
+    using occupancy = basic_occupancy<Lazy>;
+    using packer = basic_packer<Lazy>;
+    using ejection_search = basic_ejection_search<Lazy>;
+    using capacity_search = basic_capacity_search<Lazy>;
+
 public:
     /// `offsets` is a valid placement of `lifetimes`.
     basic_group_improver(std::vector<lifetime> lifetimes,
@@ -256,7 +261,7 @@ template <class = void>
 ///
 /// With the same options except `stop`, and a `stop` that does not expire, the answer is the same.
 /// Requires: `x` is valid (see `check`); twice the sum of its sizes, rounded up, fits 64 bits.
-template <class = void>
+template <class Lazy = void>
 [[nodiscard]] auto improve(placement x, improve_options const& how = {}) -> placement
 {
     auto const load = max_load(x.lifetimes, x.alignment);
@@ -290,7 +295,7 @@ template <class = void>
             lifetimes.push_back(x.lifetimes[i]);
             offsets.push_back(x.offsets[i]);
         }
-        detail::group_improver job(std::move(lifetimes), std::move(offsets), x.alignment, options);
+        detail::basic_group_improver<Lazy> job(std::move(lifetimes), std::move(offsets), x.alignment, options);
         job.run(how.effort / static_cast<std::int64_t>(groups.size()));
         for (std::size_t k = 0; k < g.members.size(); ++k) {
             x.offsets[g.members[k]] = job.offsets()[k];

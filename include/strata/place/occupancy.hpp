@@ -56,8 +56,10 @@ private:
 using address_set = basic_address_set<>;
 
 /// The taken part of the plane for a fixed set of lifetimes, of which any number are placed.
-template <class = void>
+template <class Lazy = void>
 class basic_occupancy {
+    using address_set = basic_address_set<Lazy>;
+
 public:
     /// Which gap a buffer goes into.
     enum class fit : std::uint8_t {

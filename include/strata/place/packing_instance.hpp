@@ -3,6 +3,7 @@
 /// @brief What a search over placements needs to know about its buffers: who meets whom, and when it is crowded.
 #pragma once
 
+#include <strata/detail/lazy.hpp>
 #include <strata/place/placement.hpp>
 #include <strata/units.hpp>
 
@@ -48,13 +49,13 @@ struct packing_instance {
 
 /// Requires: sizes are not negative, their sum (rounded up to `alignment`) fits 64 bits.
 /// Complexity: O(n²) for `n` lifetimes.
-template <class = void>
+template <class Lazy = void>
 [[nodiscard]] auto make_instance(std::span<lifetime const> lifetimes, bytes_t alignment) -> packing_instance
 {
     using index = packing_instance::index;
     auto const at = [](index i) { return static_cast<std::size_t>(i); };
     packing_instance r;
-    std::vector<std::pair<std::size_t, bool>> events; // time, begins (ends come first)
+    std::vector<lazy<std::pair<std::size_t, bool>, Lazy>> events; // time, begins (ends come first)
     for (std::size_t i = 0; i < lifetimes.size(); ++i) {
         if (auto const& x = lifetimes[i]; x.size > 0 && x.begin < x.end) {
             r.source.push_back(i);

@@ -285,10 +285,10 @@ using alias_checker = basic_alias_checker<>;
 /// Requires: `view_of` has one entry per tensor and `mutates` one per op.
 /// Errors: `malformed_graph` naming the op or tensor and the rule.
 /// Complexity: O(n log n) in the number of ops, tensors, reads and writes.
-template <class = void>
+template <class Lazy = void>
 [[nodiscard]] auto check_aliases(aliased_spec const& spec, std::string who) -> result<buffer_table>
 {
-    return detail::alias_checker(spec, std::move(who)).run();
+    return detail::basic_alias_checker<Lazy>(spec, std::move(who)).run();
 }
 
 } // namespace strata

@@ -13,6 +13,7 @@
 /// their members; 4. groups are ordered by their first member as far as dependencies allow.
 #pragma once
 
+#include <strata/detail/lazy.hpp>
 #include <strata/problem/aliased_spec.hpp>
 #include <strata/problem/effects.hpp>
 #include <strata/units.hpp>
@@ -65,15 +66,16 @@ private:
 using op_sets = basic_op_sets<>;
 
 /// Edges `from -> to` (earlier op to later op) in two arrays.
-using op_edges = std::vector<std::pair<op_id, op_id>>;
+template <class Lazy = void>
+using op_edges = std::vector<lazy<std::pair<op_id, op_id>, Lazy>>;
 
 /// Every order that a first run must keep: writers before readers before overwriters, adders into one gradient among
 /// themselves (floating point sums depend on it), and ops with the same ordered effect.
-template <class = void>
-[[nodiscard]] auto order_edges(aliased_spec const& spec, buffer_table const& table) -> op_edges
+template <class Lazy = void>
+[[nodiscard]] auto order_edges(aliased_spec const& spec, buffer_table const& table) -> op_edges<Lazy>
 {
     auto const at = [](auto i) { return static_cast<std::size_t>(i); };
-    op_edges edges;
+    op_edges<Lazy> edges;
     std::vector<op_id> last_write(spec.plain.tensors.size(), none);
     std::vector<std::vector<op_id>> reads_since(spec.plain.tensors.size());
     std::vector<op_id> last_with(4, none);
@@ -122,8 +124,8 @@ template <class = void>
 
 /// Joins the sets that wait for each other in a circle (Tarjan's strongly connected components, without recursion).
 /// Complexity: O(ops + edges).
-template <class = void>
-void join_circles(op_sets& sets, std::size_t op_count, op_edges const& edges)
+template <class Lazy = void>
+void join_circles(basic_op_sets<Lazy>& sets, std::size_t op_count, op_edges<Lazy> const& edges)
 {
     auto const at = [](auto i) { return static_cast<std::size_t>(i); };
     std::vector<std::vector<op_id>> next(op_count);
@@ -138,7 +140,7 @@ void join_circles(op_sets& sets, std::size_t op_count, op_edges const& edges)
     std::vector<std::size_t> number(op_count, unseen), low(op_count, 0), position(op_count, 0);
     std::vector<char> open(op_count, 0);
     std::vector<op_id> path, stack;
-    std::vector<std::pair<op_id, op_id>> joins;
+    op_edges<Lazy> joins;
     std::size_t count = 0;
     auto const enter = [&](op_id v) {
         number[at(v)] = low[at(v)] = ++count;
@@ -183,8 +185,8 @@ void join_circles(op_sets& sets, std::size_t op_count, op_edges const& edges)
 
 /// A gradient that several ops add into and that a group both adds into and reads: all its adders belong to the group.
 /// Returns: true if anything was joined.
-template <class = void>
-[[nodiscard]] auto join_adders(op_sets& sets, aliased_spec const& spec, buffer_table const& table) -> bool
+template <class Lazy = void>
+[[nodiscard]] auto join_adders(basic_op_sets<Lazy>& sets, aliased_spec const& spec, buffer_table const& table) -> bool
 {
     auto const at = [](auto i) { return static_cast<std::size_t>(i); };
     std::vector<std::vector<op_id>> readers(spec.plain.tensors.size());
@@ -218,13 +220,13 @@ template <class = void>
 /// without views and in-place ops each op is its own group and the order is that of `spec`.
 /// Requires: `table` is what `check_aliases(spec)` answered.
 /// Complexity: O(n log n) in ops, reads and writes, times the number of gradients that step 3 pulls in.
-template <class = void>
+template <class Lazy = void>
 [[nodiscard]] auto fuse(aliased_spec const& spec, buffer_table const& table) -> std::vector<std::vector<op_id>>
 {
     auto const at = [](auto i) { return static_cast<std::size_t>(i); };
     auto const n = spec.plain.ops.size();
     auto const resident = [&](tensor_id b) { return is_resident(spec.plain.tensors[at(b)].kind); };
-    detail::op_sets sets(n);
+    detail::basic_op_sets<Lazy> sets(n);
     bool joined = false;
     std::vector<std::vector<op_id>> touched_by(spec.plain.tensors.size());
     for (op_id o = 0; o < static_cast<op_id>(n); ++o) {
@@ -247,7 +249,7 @@ template <class = void>
             touched_by[at(b)].push_back(o);
         }
     }
-    auto const edges = detail::order_edges(spec, table);
+    auto const edges = detail::order_edges<Lazy>(spec, table);
     while (joined) {
         detail::join_circles(sets, n, edges);
         joined = detail::join_adders(sets, spec, table);
@@ -266,7 +268,8 @@ template <class = void>
             ++waits_for[at(b)];
         }
     }
-    std::priority_queue<op_id, std::vector<op_id>, std::greater<>> ready; // the first in first-run order goes first
+    std::priority_queue<detail::lazy<op_id, Lazy>, std::vector<op_id>, std::greater<>>
+        ready; // the first in first-run order goes first
     for (op_id o = 0; o < static_cast<op_id>(n); ++o) {
         if (sets.find(o) == o && waits_for[at(o)] == 0) {
             ready.push(o);

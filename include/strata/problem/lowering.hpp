@@ -188,10 +188,10 @@ auto lowering::collapse(schedule const& s, std::vector<std::size_t>* step_of) co
     return r;
 }
 
-template <class>
+template <class Lazy>
 auto lowering::make(aliased_spec spec, buffer_table const& table) -> result<lowering>
 {
-    detail::spec_folder folder(spec, table);
+    detail::basic_spec_folder<Lazy> folder(spec, table);
     auto folded = folder.folded();
     if (!folded) {
         return std::move(folded).error();

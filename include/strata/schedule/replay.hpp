@@ -117,10 +117,10 @@ template <class = void>
 /// equal sizes by id.
 /// Requires: `k` is a step of `s`, and `replay` accepts `s`.
 /// Complexity: O(k + tensors log tensors).
-template <class = void>
+template <class Lazy = void>
 [[nodiscard]] auto live_at(problem const& p, schedule const& s, std::size_t k) -> std::vector<tensor_id>
 {
-    detail::live_set live(p);
+    detail::basic_live_set<Lazy> live(p);
     for (std::size_t i = 0; i <= k && i < s.steps.size(); ++i) {
         if (!live.take(s.steps[i])) {
             break;
@@ -134,14 +134,14 @@ template <class = void>
 /// Errors: `malformed_plan` naming the step if an op or tensor does not exist; `overflow` if cost or bytes leave the
 /// 64-bit range.
 /// Complexity: O(steps + outputs of all runs + tensors log tensors).
-template <class = void>
+template <class Lazy = void>
 [[nodiscard]] auto replay(problem const& p, schedule const& s) -> result<timeline>
 {
     timeline r;
     r.peak = p.resident_bytes();
     r.live.reserve(s.steps.size());
     std::vector<std::uint32_t> runs(static_cast<std::size_t>(p.op_count()), 0);
-    detail::live_set live(p);
+    detail::basic_live_set<Lazy> live(p);
     for (std::size_t k = 0; k < s.steps.size(); ++k) {
         auto const x = s.steps[k];
         bool const is_run = x.action == action::run;

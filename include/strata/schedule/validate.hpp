@@ -388,10 +388,10 @@ auto basic_judge<Lazy>::finish() && -> verdict
 /// Never fails: whatever is wrong with `s` is a violation. A broken rule does not stop the walk; the step is taken
 /// as far as it makes sense.
 /// Complexity: O(ops + tensors + steps + sum over runs of reads and writes), with a factor log n for an op with n ids.
-template <class = void>
+template <class Lazy = void>
 [[nodiscard]] auto validate(problem const& p, schedule const& s, bytes_t budget = max_bytes) -> verdict
 {
-    detail::judge j(p.spec(), budget);
+    detail::basic_judge<Lazy> j(p.spec(), budget);
     for (auto const& x : s.steps) {
         if (x.action == action::run) {
             j.run(x.id);

@@ -25,8 +25,8 @@ struct cut {
     int points = 3;        ///< time points used
 
     [[nodiscard]] static constexpr auto name() noexcept -> std::string_view { return "cut"; }
-    template <class = void>
-    void solve(search& on) const
+    template <class Lazy>
+    void solve(basic_search<Lazy>& on) const
     {
         auto const at = on.points().first(std::min(on.points().size(), static_cast<std::size_t>(points)));
         if (at.empty()) {

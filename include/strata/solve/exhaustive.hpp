@@ -289,11 +289,11 @@ struct exhaustive {
     std::int64_t work = 100'000; ///< see `exhaustive_search`; a fraction of a second
 
     [[nodiscard]] static constexpr auto name() noexcept -> std::string_view { return "exhaustive"; }
-    template <class = void>
-    void solve(search& on) const
+    template <class Lazy>
+    void solve(basic_search<Lazy>& on) const
     {
         auto const& p = on.subject();
-        exhaustive_search exact(p, on.budget() - p.resident_bytes(), work, on.stop());
+        basic_exhaustive_search<Lazy> exact(p, on.budget() - p.resident_bytes(), work, on.stop());
         switch (exact.run()) {
         case exhaustive_answer::optimal:
             on.prove(p.base_cost() + exact.extra_cost());

@@ -3,6 +3,7 @@
 /// @brief Use the room that is left: take replays out, most saving per occupied byte first.
 #pragma once
 
+#include <strata/detail/math.hpp>
 #include <strata/detail/mix.hpp>
 #include <strata/solve/limits.hpp>
 #include <strata/solve/order_editor.hpp>
@@ -10,7 +11,6 @@
 #include <strata/units.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -27,17 +27,17 @@ struct fill_options {
 /// Keeps tensors instead of making them again wherever `capacity` bytes (without resident ones) allow.
 /// Never raises the cost; the peak stays at most `max(capacity, peak before)`.
 /// Complexity: O(r log n) per round for r replays, plus the slots considered if they are not all.
-template <class = void>
-void fill(order_editor& e, bytes_t capacity, stop_watch const& stop, fill_options const& how = {})
+template <class Lazy>
+void fill(basic_order_editor<Lazy>& e, bytes_t capacity, stop_watch const& stop, fill_options const& how = {})
 {
     constexpr int rounds = 3;
     struct choice {
         double density;
-        order_editor::run_id run;
+        std::int32_t run;
         std::size_t slot;
     };
     std::vector<choice> choices;
-    saving_estimate saving_of(e);
+    basic_saving_estimate<Lazy> saving_of(e);
     for (int round = 0; round < rounds && !stop.expired(); ++round) {
         choices.clear();
         for (auto r : how.from == 0 && how.to >= e.slots() ? e.replays() : e.replays(how.from, how.to)) {
@@ -48,8 +48,9 @@ void fill(order_editor& e, bytes_t capacity, stop_watch const& stop, fill_option
             // Bytes held long, or where memory is nearly full, leave less for others.
             auto const full = static_cast<double>(s.hottest) / static_cast<double>(std::max<bytes_t>(capacity, 1));
             auto const length = 0.05 + static_cast<double>(s.gap) / static_cast<double>(e.slots());
-            auto const price = 1 + static_cast<double>(s.bytes) * length * std::exp(3 * (full - 1));
-            auto const luck = how.noise == 0 ? 1 : std::exp(how.noise * detail::chance(how.seed + e.slot_of(r)));
+            auto const price = 1 + static_cast<double>(s.bytes) * length * detail::math::exp(3 * (full - 1));
+            auto const luck =
+                how.noise == 0 ? 1 : detail::math::exp(how.noise * detail::chance(how.seed + e.slot_of(r)));
             choices.push_back({luck * static_cast<double>(s.cost) / price, r, e.slot_of(r)});
         }
         std::sort(choices.begin(), choices.end(), [](choice const& a, choice const& b) {

@@ -15,8 +15,8 @@ namespace strata {
 /// how much of the too hot stretch a gap covers: no one weight is best for all graphs.
 struct greedy {
     [[nodiscard]] static constexpr auto name() noexcept -> std::string_view { return "greedy"; }
-    template <class = void>
-    void solve(search& on) const
+    template <class Lazy>
+    void solve(basic_search<Lazy>& on) const
     {
         std::vector<proposal> seeds;
         for (double spread : {0.0, 0.5, 1.0}) {

@@ -3,6 +3,7 @@
 /// @brief The order that follows from what is kept across one instant: everything else is made again when needed.
 #pragma once
 
+#include <strata/detail/lazy.hpp>
 #include <strata/problem/problem.hpp>
 #include <strata/schedule/schedule.hpp>
 #include <strata/units.hpp>
@@ -28,7 +29,8 @@ template <class Kept>
     }
     run_order order;
     order.reserve(index(p.op_count()) * 3 / 2);
-    std::vector<std::pair<op_id, std::size_t>> stack; // an op and how many of its inputs have been looked at
+    std::vector<detail::lazy<std::pair<op_id, std::size_t>, Kept>>
+        stack; // an op and how many of its inputs have been looked at
     // Depth first on an explicit stack: chains of thousands of ops are ordinary.
     auto const make = [&](tensor_id t) {
         if (gone[index(t)] == 0) {

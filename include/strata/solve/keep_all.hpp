@@ -24,8 +24,8 @@ template <class = void>
 /// Proposes the plain step, as it is: it fits or it does not.
 struct keep_all {
     [[nodiscard]] static constexpr auto name() noexcept -> std::string_view { return "keep_all"; }
-    template <class = void>
-    void solve(search& on) const
+    template <class Lazy>
+    void solve(basic_search<Lazy>& on) const
     {
         on.propose({.make = [&p = on.subject()] { return keep_all_order(p); }, .as_is = true, .name = "keep_all"});
     }

@@ -3,6 +3,7 @@
 /// @brief The lives of tensors in an order under edit: each production and the runs that use it until the next one.
 #pragma once
 
+#include <strata/detail/lazy.hpp>
 #include <strata/units.hpp>
 
 #include <cstddef>
@@ -20,7 +21,7 @@ struct life {
 };
 
 /// Lives by id, and those of each tensor in the order of time.
-template <class = void>
+template <class Lazy = void>
 class basic_life_table {
 public:
     using run_id = std::int32_t;
@@ -78,7 +79,7 @@ public:
 private:
     static auto at(std::int32_t i) noexcept -> std::size_t { return static_cast<std::size_t>(i); }
 
-    std::vector<life> lives_;
+    std::vector<detail::lazy<life, Lazy>> lives_;
     std::vector<life_id> first_; // by tensor
     std::vector<life_id> free_;
 };

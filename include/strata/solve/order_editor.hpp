@@ -27,8 +27,12 @@
 namespace strata {
 
 /// See the picture above. Bytes here are without the resident ones, which never change.
-template <class = void>
+template <class Lazy = void>
 class basic_order_editor {
+    using slot_line = basic_slot_line<Lazy>;
+    using run_table = basic_run_table<Lazy>;
+    using life_table = basic_life_table<Lazy>;
+
 public:
     using run_id = slot_line::run_id;
     using life_id = std::int32_t;

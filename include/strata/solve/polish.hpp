@@ -7,6 +7,7 @@
 /// undone, not rebuilt: at ten thousand ops a move costs no more than at one thousand.
 #pragma once
 
+#include <strata/detail/math.hpp>
 #include <strata/detail/mix.hpp>
 #include <strata/problem/problem.hpp>
 #include <strata/schedule/schedule.hpp>
@@ -18,7 +19,6 @@
 #include <strata/units.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -30,8 +30,11 @@
 namespace strata {
 
 /// The search from one order. Deterministic for a seed and a number of moves; more moves only go on from there.
-template <class = void>
+template <class Lazy = void>
 class basic_polisher {
+    using order_editor = basic_order_editor<Lazy>;
+    using repair = basic_repair<Lazy>;
+
 public:
     /// `start` fits `capacity` bytes (without resident ones). `p` outlives the polisher.
     basic_polisher(problem const& p, run_order start, bytes_t capacity, std::uint64_t seed, stop_watch stop)
@@ -117,7 +120,7 @@ private:
         ++moves_;
         auto const before = edit_.cost();
         auto const base = static_cast<double>(p_->base_cost());
-        auto const slack = static_cast<cost_t>(base * 0.003 * heat * -std::log(1 - share()));
+        auto const slack = static_cast<cost_t>(base * 0.003 * heat * -detail::math::log(1 - share()));
         edit_.record();
         auto target = capacity_;
         switch (below(4)) {
@@ -182,8 +185,8 @@ struct polish {
     bool until_deadline = false; ///< any number of moves when there is a deadline
 
     [[nodiscard]] static constexpr auto name() noexcept -> std::string_view { return "polish"; }
-    template <class = void>
-    void solve(search& on) const
+    template <class Lazy>
+    void solve(basic_search<Lazy>& on) const
     {
         auto left = until_deadline && on.stop().timed() ? std::numeric_limits<std::int64_t>::max() : moves;
         if (!on.best() || left <= 0) {
@@ -191,7 +194,8 @@ struct polish {
         }
         auto const& p = on.subject();
         constexpr double share = 0.75;
-        polisher job(p, on.best()->order, on.budget() - p.resident_bytes(), on.seed(), on.stop().part(share));
+        basic_polisher<Lazy> job(
+            p, on.best()->order, on.budget() - p.resident_bytes(), on.seed(), on.stop().part(share));
         auto name = on.best()->name;
         if (!name.ends_with(suffix)) {
             name += suffix;

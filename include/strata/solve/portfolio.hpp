@@ -44,11 +44,11 @@ public:
     }
 
     [[nodiscard]] static constexpr auto name() noexcept -> std::string_view { return "portfolio"; }
-    template <class = void>
-    void solve(search& on) const
+    template <class Lazy>
+    void solve(basic_search<Lazy>& on) const
     {
         auto const kind = kind_of(on.subject());
-        std::vector<std::function<void(search&)>> waiting; // for those before them, not for each other
+        std::vector<std::function<void(basic_search<Lazy>&)>> waiting; // for those before them, not for each other
         bool first = true;
         boost::hana::for_each(members_, [&]<class Member>(Member const& s) {
             if (!overlap(takes_of<Member>, kind) || on.subject().op_count() > most_ops_of(s)) {
@@ -60,7 +60,7 @@ public:
                     s.solve(on);
                 }
             } else {
-                waiting.emplace_back([&s](search& its_own) { s.solve(its_own); });
+                waiting.emplace_back([&s](basic_search<Lazy>& its_own) { s.solve(its_own); });
             }
             first = false;
         });
@@ -68,8 +68,8 @@ public:
     }
 
 private:
-    template <class = void>
-    static void run(std::vector<std::function<void(search&)>>& waiting, search& on)
+    template <class Lazy>
+    static void run(std::vector<std::function<void(basic_search<Lazy>&)>>& waiting, basic_search<Lazy>& on)
     {
         if (on.how().threads < 2 || waiting.size() < 2) {
             auto const before = on.fork();
@@ -82,7 +82,7 @@ private:
                 on.absorb(std::move(its_own));
             }
         } else if (!on.done()) {
-            std::vector<search> forks(waiting.size(), on.fork());
+            std::vector<basic_search<Lazy>> forks(waiting.size(), on.fork());
             on.side_by_side(waiting.size(), [&](std::size_t i) { waiting[i](forks[i]); });
             for (auto& its_own : forks) {
                 if (!on.done()) {

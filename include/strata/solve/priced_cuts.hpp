@@ -4,6 +4,7 @@
 #pragma once
 
 #include <strata/bound/time_cut.hpp>
+#include <strata/detail/lazy.hpp>
 #include <strata/problem/problem.hpp>
 #include <strata/schedule/profile.hpp>
 #include <strata/solve/concepts.hpp>
@@ -11,7 +12,6 @@
 #include <strata/units.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -27,7 +27,7 @@ namespace strata {
 /// price of every cell up to its last use; running an op again costs its time and, weighed by `weight`, its outputs' bytes
 /// from where it ran again last time. Where an order exceeds the budget prices rise, elsewhere they fall: a multiplicative
 /// update of the multipliers of the memory rows. Source: planning study of this project.
-template <class = void>
+template <class Lazy = void>
 class basic_priced_cuts_at {
 public:
     /// `p` outlives it.
@@ -106,29 +106,26 @@ private:
         return r;
     }
 
-    /// All of the price at the instant of the cut: the one at which what is kept fits there.
+    /// All of the price at the instant of the cut: about the lowest at which what is kept fits there.
     auto find_first_price() -> bool
     {
-        constexpr int steps = 14;
         auto const room = budget_ - cut_.fixed();
         double bytes = 1;
         for (auto t : cut_.open()) {
             bytes += static_cast<double>(p_->size(t));
         }
-        auto high = 1e4 * static_cast<double>(p_->base_cost() + 1) / bytes;
-        auto low = high * 1e-8;
-        auto const fits = [&](double price) {
-            auto const c = cut_.solve(price);
+        auto price = 1e4 * static_cast<double>(p_->base_cost() + 1) / bytes;
+        auto const fits = [&](double x) {
+            auto const c = cut_.solve(x);
             return c && c->kept <= room;
         };
-        if (room < 0 || !fits(high)) {
+        if (room < 0 || !fits(price)) {
             return false;
         }
-        for (int i = 0; i < steps; ++i) { // on a logarithmic scale
-            auto const middle = std::sqrt(low * high);
-            (fits(middle) ? high : low) = middle;
+        for (double factor : {0x1p16, 0x1p8, 0x1p4, 4.0, 2.0, 1.4, 1.2, 1.1, 1.05}) {
+            price /= fits(price / factor) ? factor : 1;
         }
-        price_[0] = first_price_ = high;
+        price_[0] = first_price_ = price;
         return true;
     }
 
@@ -170,7 +167,7 @@ private:
     }
 
     problem const* p_;
-    time_cut cut_;
+    basic_time_cut<Lazy> cut_;
     bytes_t budget_;
     double weight_;
     std::vector<std::size_t> last_;  // cell of the last use, by tensor
@@ -188,16 +185,16 @@ struct priced_cuts {
     int points = 3;  ///< time points used; one for such steps
 
     [[nodiscard]] static constexpr auto name() noexcept -> std::string_view { return "priced_cuts"; }
-    template <class = void>
-    void solve(search& on) const
+    template <class Lazy>
+    void solve(basic_search<Lazy>& on) const
     {
         constexpr op_id large = 2500;
         bool const quick = on.subject().op_count() > large;
         auto const at = on.points().first(std::min(on.points().size(), static_cast<std::size_t>(quick ? 1 : points)));
-        std::vector<proposal> seeds;
+        std::vector<detail::lazy<proposal, Lazy>> seeds;
         for (auto o : at) {
             for (double weight : {1.0, 0.3}) {
-                priced_cuts_at cuts(on.subject(), o, on.budget(), weight);
+                basic_priced_cuts_at<Lazy> cuts(on.subject(), o, on.budget(), weight);
                 for (int i = 0; i < (quick ? rounds / 3 : rounds) && !on.stop().expired(); ++i) {
                     auto order = cuts.next();
                     if (!order) {

@@ -22,8 +22,8 @@ template <class = void>
 /// Proposes `recompute_all_order` at the search's first time point, as it is.
 struct recompute_all {
     [[nodiscard]] static constexpr auto name() noexcept -> std::string_view { return "recompute_all"; }
-    template <class = void>
-    void solve(search& on) const
+    template <class Lazy>
+    void solve(basic_search<Lazy>& on) const
     {
         if (on.points().empty()) {
             return;

@@ -3,6 +3,7 @@
 /// @brief Bring an order under a budget: at the hottest run, drop the tensor that is cheapest to make again.
 #pragma once
 
+#include <strata/detail/math.hpp>
 #include <strata/detail/mix.hpp>
 #include <strata/problem/problem.hpp>
 #include <strata/solve/limits.hpp>
@@ -10,7 +11,6 @@
 #include <strata/units.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -34,8 +34,10 @@ struct repair_options {
 /// At the hottest run p, a life that covers p without being used there is a candidate: it is cut at p's gap and its
 /// producer runs again right before the next use, with whatever inputs are gone by then. The score to minimise is
 /// cost per byte freed, a little lower for long gaps. Inputs whose life can be stretched instead are stretched.
-template <class = void>
+template <class Lazy = void>
 class basic_repair {
+    using order_editor = basic_order_editor<Lazy>;
+
 public:
     explicit basic_repair(problem const& p)
         : p_(&p)
@@ -223,10 +225,10 @@ private:
             auto const length = static_cast<double>(g.to - g.from) / static_cast<double>(e.slots());
             auto score = (chain_cost_ + free_op_cost) / size * (1.3 - 0.3 * length);
             if (how.spread > 0) {
-                score /= std::pow(share_of_hot(g), how.spread);
+                score /= detail::math::pow(share_of_hot(g), how.spread);
             }
             if (how.noise > 0) {
-                score *= std::exp(how.noise * detail::chance(how.seed + at(c.tensor)));
+                score *= detail::math::exp(how.noise * detail::chance(how.seed + at(c.tensor)));
             }
             if (score < best) {
                 best = score;

@@ -23,8 +23,10 @@ struct saving {
 };
 
 /// Answers for one order under edit, any number of times; changes nothing.
-template <class = void>
+template <class Lazy = void>
 class basic_saving_estimate {
+    using order_editor = basic_order_editor<Lazy>;
+
 public:
     using run_id = order_editor::run_id;
     using life_id = order_editor::life_id;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <strata/bound/lower_bound.hpp>
+#include <strata/detail/lazy.hpp>
 #include <strata/detail/mix.hpp>
 #include <strata/problem/problem.hpp>
 #include <strata/schedule/profile.hpp>
@@ -54,7 +55,7 @@ struct candidate {
 /// that may be replayed, and not too many of them (see `order_editor::most_runs`). Inputs are then produced before they
 /// are read, since a problem's ops stand in topological order.
 /// Complexity: O(length of the order + ops).
-template <class = void>
+template <class Lazy = void>
 [[nodiscard]] auto is_run_order(problem const& p, std::span<op_id const> order) -> bool
 {
     op_id next = 0;
@@ -65,12 +66,16 @@ template <class = void>
             return false;
         }
     }
-    return next == p.op_count() && static_cast<std::int64_t>(order.size()) <= order_editor::most_runs(p);
+    return next == p.op_count() && static_cast<std::int64_t>(order.size()) <= basic_order_editor<Lazy>::most_runs(p);
 }
 
 /// One run of the solvers on one problem under one budget.
-template <class = void>
+template <class Lazy = void>
 class basic_search {
+    using candidate = detail::lazy<strata::candidate, Lazy>;
+    using order_editor = basic_order_editor<Lazy>;
+    using repair = basic_repair<Lazy>;
+
 public:
     /// `points`: time points worth cutting at, best first; `bound`: what is proven already. All must outlive the search.
     basic_search(problem const& p,
@@ -160,7 +165,7 @@ public:
             }
         };
         {
-            std::vector<std::jthread> helpers;
+            std::vector<detail::lazy<std::jthread, Lazy>> helpers;
             for (std::size_t i = 1; i < std::min<std::size_t>(alone_ ? 1U : std::max(1U, lim_->threads), count); ++i) {
                 helpers.emplace_back(work);
             }

@@ -23,8 +23,10 @@ namespace strata {
 /// A slot with a run holds the bytes live during it; a free slot holds the bytes live between the runs around it. The
 /// owner keeps that true by `add`. What this class needs to know when it moves runs it asks the owner for: `after(r)`,
 /// the bytes live right after run r (`after(none)`: before the first), and `own(r)`, the bytes of r's workspace.
-template <class = void>
+template <class Lazy = void>
 class basic_slot_line {
+    using range_max = basic_range_max<Lazy>;
+
 public:
     using run_id = std::int32_t;
 

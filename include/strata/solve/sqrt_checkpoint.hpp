@@ -3,13 +3,13 @@
 /// @brief Equal segments, as many as the square root of the ops: the classic checkpointing of deep nets.
 #pragma once
 
+#include <strata/detail/math.hpp>
 #include <strata/problem/problem.hpp>
 #include <strata/schedule/schedule.hpp>
 #include <strata/solve/concepts.hpp>
 #include <strata/solve/just_in_time.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <string_view>
 
@@ -21,7 +21,7 @@ namespace strata {
 template <class = void>
 [[nodiscard]] auto sqrt_checkpoint_order(problem const& p, op_id at) -> run_order
 {
-    auto const length = std::max<op_id>(1, static_cast<op_id>(std::lround(std::sqrt(static_cast<double>(at)))));
+    auto const length = std::max<op_id>(1, static_cast<op_id>(detail::math::sqrt(static_cast<double>(at)) + 0.5));
     return just_in_time(p, at, [&](tensor_id t) {
         auto const readers = p.consumers(t);
         // The last reader before `at` decides: later readers are what the segment is run again for.
@@ -33,8 +33,8 @@ template <class = void>
 /// Proposes `sqrt_checkpoint_order` at the search's first time point, as it is.
 struct sqrt_checkpoint {
     [[nodiscard]] static constexpr auto name() noexcept -> std::string_view { return "sqrt_checkpoint"; }
-    template <class = void>
-    void solve(search& on) const
+    template <class Lazy>
+    void solve(basic_search<Lazy>& on) const
     {
         if (on.points().empty()) {
             return;

@@ -2,6 +2,7 @@
 #include <strata/cost/by_type.hpp>
 #include <strata/cost/concepts.hpp>
 #include <strata/cost/overridden.hpp>
+#include <strata/cost/priced_by.hpp>
 #include <strata/cost/roofline_cost.hpp>
 #include <strata/cost/scaled.hpp>
 #include <strata/cost/table_cost.hpp>
@@ -57,6 +58,7 @@ TEST_CASE("cost_model: the least model does, each near miss does not")
 TEST_CASE("cost_model: the library's own models and adaptors model it")
 {
     STATIC_REQUIRE(cost_model<table_cost, graph>);
+    STATIC_REQUIRE(cost_model<priced_by<cost_t (*)(op const&)>, graph>);
     STATIC_REQUIRE(cost_model<roofline_cost, graph>);
     STATIC_REQUIRE(cost_model<scaled_cost<table_cost>, graph>);
     STATIC_REQUIRE(cost_model<overridden_cost<scaled_cost<roofline_cost>>, graph>);
