@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A partitioner of one's own: it cuts by labels that the framework has put on its ops. strata finds which blocks are alike.
-#include <strata/strata.hpp>
+#include <strata/hierarchy.hpp>
 
 #include <iostream>
 #include <map>

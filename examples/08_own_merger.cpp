@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A merger of one's own: it says which option each block runs with, strata expands, repairs, judges and places the plan.
+#include <strata/hierarchy.hpp>
 #include <strata/strata.hpp>
 
 #include <iostream>
@@ -45,7 +46,6 @@ struct by_four {
     }
 };
 
-/// A chain of `n` ops and its backward pass.
 auto chain(int n) -> strata::problem
 {
     using strata::phase;
