@@ -55,7 +55,7 @@ private:
     template <class From>
     void put(From&& from)
     {
-        ::new (static_cast<void*>(&value_)) T(std::forward<From>(from));
+        ::new (static_cast<void*>(__builtin_addressof(value_))) T(std::forward<From>(from));
         there_ = true;
     }
     void clear() noexcept

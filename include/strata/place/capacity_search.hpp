@@ -79,6 +79,7 @@ private:
         bytes_t offset;
         index rank;
     };
+    using lift = lazy<std::pair<index, bytes_t>, Lazy>;
     static constexpr std::uint64_t rules = 9;
     static constexpr std::int64_t quick = 500; // nodes of the first rounds, beside one for each buffer
 
@@ -114,8 +115,8 @@ private:
     std::vector<bytes_t> low_;       // proven lower bound of the offset, set by raise_lows
     std::vector<bytes_t> remaining_; // of each section: bytes not placed
     std::vector<index> trail_;       // buffers in the order placed
-    std::vector<lazy<std::pair<index, bytes_t>, Lazy>> lifts_; // buffer and its floor before it was lifted
-    std::vector<index> unplaced_; // of the part being looked at; valid until the next branch
+    std::vector<lift> lifts_;        // buffer and its floor before it was lifted
+    std::vector<index> unplaced_;    // of the part being looked at; valid until the next branch
     std::int64_t visited_ = 0;
     std::int64_t node_limit_ = 0;
     bool stopped_ = false;

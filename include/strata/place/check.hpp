@@ -89,8 +89,8 @@ template <class Lazy = void>
     }
     // Walk through time. Whatever lives at one instant is disjoint in address, so a newcomer can only meet the buffer
     // right below its offset or the one right above.
-    std::vector<detail::lazy<std::tuple<std::size_t, bool, std::size_t>, Lazy>>
-        events; // time, begins (ends come first), lifetime
+    using event = detail::lazy<std::tuple<std::size_t, bool, std::size_t>, Lazy>; // time, begins, lifetime
+    std::vector<event> events;                                                    // at one time, ends come first
     for (std::size_t i = 0; i < x.lifetimes.size(); ++i) {
         auto const& l = x.lifetimes[i];
         if (l.size > 0 && l.begin < l.end) {
@@ -130,8 +130,8 @@ template <class Lazy = void>
     if (auto e = check(x)) {
         return e;
     }
-    using buffer =
-        detail::lazy<std::tuple<std::size_t, std::size_t, tensor_id, bytes_t>, Lazy>; // begin, end, tensor, size
+    // begin, end, tensor, size
+    using buffer = detail::lazy<std::tuple<std::size_t, std::size_t, tensor_id, bytes_t>, Lazy>;
     auto const describe = [](buffer const& b) {
         auto const& [begin, end, tensor, size] = b;
         return (tensor == none ? std::string("workspace") : "tensor " + std::to_string(tensor)) + " of " +
@@ -139,8 +139,8 @@ template <class Lazy = void>
     };
     // The runs since the last free of a tensor are one life, which begins at the first of them.
     std::vector<buffer> needed;
-    detail::lazy<std::map<tensor_id, std::vector<std::size_t>>, Lazy>
-        produced; // step indices, ascending, since the last free
+    // Step indices, ascending, since the last free.
+    detail::lazy<std::map<tensor_id, std::vector<std::size_t>>, Lazy> produced;
     auto const close = [&](tensor_id t, std::size_t end) {
         if (auto const at = produced.find(t); at != produced.end()) {
             needed.emplace_back(at->second.front(), end, t, p.size(t));

@@ -268,8 +268,8 @@ template <class Lazy = void>
             ++waits_for[at(b)];
         }
     }
-    std::priority_queue<detail::lazy<op_id, Lazy>, std::vector<op_id>, std::greater<>>
-        ready; // the first in first-run order goes first
+    // The first in first-run order goes first.
+    std::priority_queue<detail::lazy<op_id, Lazy>, std::vector<op_id>, std::greater<>> ready;
     for (op_id o = 0; o < static_cast<op_id>(n); ++o) {
         if (sets.find(o) == o && waits_for[at(o)] == 0) {
             ready.push(o);

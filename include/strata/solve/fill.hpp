@@ -33,7 +33,7 @@ void fill(basic_order_editor<Lazy>& e, bytes_t capacity, stop_watch const& stop,
     constexpr int rounds = 3;
     struct choice {
         double density;
-        std::int32_t run;
+        typename basic_order_editor<Lazy>::run_id run;
         std::size_t slot;
     };
     std::vector<choice> choices;

@@ -29,8 +29,8 @@ template <class Kept>
     }
     run_order order;
     order.reserve(index(p.op_count()) * 3 / 2);
-    std::vector<detail::lazy<std::pair<op_id, std::size_t>, Kept>>
-        stack; // an op and how many of its inputs have been looked at
+    // An op and how many of its inputs have been looked at.
+    std::vector<detail::lazy<std::pair<op_id, std::size_t>, Kept>> stack;
     // Depth first on an explicit stack: chains of thousands of ops are ordinary.
     auto const make = [&](tensor_id t) {
         if (gone[index(t)] == 0) {

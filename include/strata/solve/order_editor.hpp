@@ -29,12 +29,8 @@ namespace strata {
 /// See the picture above. Bytes here are without the resident ones, which never change.
 template <class Lazy = void>
 class basic_order_editor {
-    using slot_line = basic_slot_line<Lazy>;
-    using run_table = basic_run_table<Lazy>;
-    using life_table = basic_life_table<Lazy>;
-
 public:
-    using run_id = slot_line::run_id;
+    using run_id = typename basic_slot_line<Lazy>::run_id;
     using life_id = std::int32_t;
 
     /// Requires: `order` runs every op, inputs before readers, first runs in index order. `p` outlives the editor.
@@ -143,13 +139,13 @@ private:
     void remove_if_dead(run_id r, cost_t& saved);
 
     problem const* p_;
-    run_table runs_;
-    life_table lives_;
+    basic_run_table<Lazy> runs_;
+    basic_life_table<Lazy> lives_;
     std::vector<run_id> first_run_;
     std::vector<change> journal_;
     std::size_t first_touched_ = 0, last_touched_ = 0;
     bool recording_ = false;
-    slot_line line_;
+    basic_slot_line<Lazy> line_;
     std::size_t run_count_ = 0;
     cost_t cost_ = 0;
 };
