@@ -93,9 +93,12 @@
 #include <strata/solve/run_table.hpp>
 #include <strata/solve/saving.hpp>
 #include <strata/solve/search.hpp>
+#include <strata/solve/separator_tree.hpp>
 #include <strata/solve/slot_line.hpp>
 #include <strata/solve/sqrt_checkpoint.hpp>
 #include <strata/solve/stage.hpp>
 #include <strata/solve/stage_line.hpp>
+#include <strata/solve/stage_options.hpp>
+#include <strata/solve/tree_width.hpp>
 #include <strata/units.hpp>
 #include <strata/version.hpp>
