@@ -32,6 +32,8 @@
 #include <strata/solve/block_dp.hpp>
 #include <strata/solve/chain_dp.hpp>
 #include <strata/solve/persistent_table.hpp>
+#include <strata/solve/separator_tree.hpp>
 #include <strata/solve/stage.hpp>
 #include <strata/solve/stage_line.hpp>
+#include <strata/solve/stage_options.hpp>
 #include <strata/solve/tree_width.hpp>

@@ -7,6 +7,7 @@
 #include <strata/merge/option.hpp>
 #include <strata/problem/problem.hpp>
 #include <strata/solve/stage.hpp>
+#include <strata/solve/stage_options.hpp>
 #include <strata/units.hpp>
 
 #include <algorithm>
@@ -320,7 +321,7 @@ private:
                                         : counting{moving && is_input(t, s), y.begins, false};
                 });
             }
-            choose_options(s);
+            members_[s].options = combined_options(*g_, members_[s].all);
             for (std::size_t k = 0; k < members_[s].options.size(); ++k) {
                 x.options.push_back(measured(s, static_cast<int>(k)));
             }
@@ -406,86 +407,6 @@ private:
             required_[at(y.tensor)] = 0;
         }
         return r;
-    }
-
-    /// Fills in `members_[s].options`.
-    void choose_options(std::size_t s)
-    {
-        constexpr std::size_t most = 24;
-        auto& m = members_[s];
-        std::vector<std::vector<int>> hulls; // options of each part with cost over bytes kept convex, dearest first
-        std::vector<double> prices;          // at which the choice changes
-        for (auto part : m.all) {
-            auto const& options = g_->options(part);
-            std::vector<int> order(options.size());
-            for (std::size_t i = 0; i < order.size(); ++i) {
-                order[i] = static_cast<int>(i);
-            }
-            if (m.all.size() > 1) {
-                order = hull_of(options, std::move(order), prices);
-            }
-            hulls.push_back(std::move(order));
-        }
-        if (m.all.empty()) {
-            m.options.assign(1, {});
-            return;
-        }
-        if (m.all.size() == 1) {
-            for (auto i : hulls.front()) {
-                m.options.push_back({i});
-            }
-            return;
-        }
-        prices.push_back(0);
-        std::sort(prices.begin(), prices.end());
-        prices.erase(std::unique(prices.begin(), prices.end()), prices.end());
-        auto const count = std::min(prices.size(), most);
-        for (std::size_t k = 0; k < count; ++k) {
-            auto const price = prices[count == 1 ? 0 : k * (prices.size() - 1) / (count - 1)] * (1 + 1e-9);
-            std::vector<int> choice;
-            for (std::size_t i = 0; i < m.all.size(); ++i) {
-                auto const& options = g_->options(m.all[i]);
-                auto const total = [&](int o) {
-                    auto const& x = options[at(o)];
-                    return static_cast<double>(x.cost()) + price * static_cast<double>(x.kept);
-                };
-                choice.push_back(*std::min_element(
-                    hulls[i].begin(), hulls[i].end(), [&](int a, int b) { return total(a) < total(b); }));
-            }
-            if (m.options.empty() || m.options.back() != choice) {
-                m.options.push_back(std::move(choice));
-            }
-        }
-    }
-
-    /// Those of `options` on the lower hull of cost over bytes kept, by bytes; notes the slopes between them.
-    static auto hull_of(std::vector<option> const& options, std::vector<int> order, std::vector<double>& prices)
-        -> std::vector<int>
-    {
-        std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-            auto const& x = options[at(a)];
-            auto const& y = options[at(b)];
-            return x.kept != y.kept ? x.kept < y.kept : x.cost() < y.cost();
-        });
-        std::vector<int> hull;
-        auto const slope = [&](int a, int b) {
-            auto const& x = options[at(a)];
-            auto const& y = options[at(b)];
-            return static_cast<double>(x.cost() - y.cost()) / static_cast<double>(y.kept - x.kept);
-        };
-        for (auto i : order) {
-            if (!hull.empty() && options[at(i)].cost() >= options[at(hull.back())].cost()) {
-                continue;
-            }
-            while (hull.size() > 1 && slope(hull[hull.size() - 2], hull.back()) <= slope(hull.back(), i)) {
-                hull.pop_back();
-            }
-            hull.push_back(i);
-        }
-        for (std::size_t i = 1; i < hull.size(); ++i) {
-            prices.push_back(slope(hull[i - 1], hull[i]));
-        }
-        return hull;
     }
 
     block_graph const* g_;

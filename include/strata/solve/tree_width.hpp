@@ -2,212 +2,30 @@
 /// @file
 /// @brief Orders for the smallest budgets: a small separator stays, both sides are made again, and so on within each side.
 ///
-///     position   0        4        8       12       16      a step lies folded: a backward op stands where its
-///     tree       ├────────────────┼────────────────┤        forward op does
-///                ├────────┼───────┼───────┼────────┤        at position 13: what crosses 8 and 12 towards 13 is live,
-///                                         └─ 13             and the leaf around 13; all else is made again
-///
 /// Source: Kumar, Purohit, Svitkina, Vee, Wang, "Efficient rematerialization for deep networks", 2019, for graphs that lie
-/// along a line: separators are the cuts of the line, balanced by cost, smallest in bytes.
+/// along a line, and under a budget: docs/design/0009-dynamic-programs.md.
 #pragma once
 
 #include <strata/problem/problem.hpp>
 #include <strata/schedule/schedule.hpp>
 #include <strata/solve/concepts.hpp>
+#include <strata/solve/limits.hpp>
 #include <strata/solve/order_editor.hpp>
+#include <strata/solve/separator_tree.hpp>
 #include <strata/units.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
-#include <numeric>
+#include <functional>
 #include <optional>
-#include <span>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 namespace strata {
-
-/// The ops of a problem along a line, and a tree of separators over it.
-template <class = void>
-class basic_separator_tree {
-public:
-    /// Requires: `p` outlives the tree. Complexity: O((ops + reads and writes) · log).
-    explicit basic_separator_tree(problem const& p)
-        : p_(&p)
-    {
-        lay_out();
-        split();
-        for (tensor_id t = 0; t < p.tensor_count(); ++t) {
-            if (p.producers(t).size() == 1 && p.producer(t) < turn_ && p.replayable(p.producer(t))) {
-                by_density_.push_back(t);
-            }
-        }
-        std::stable_sort(by_density_.begin(), by_density_.end(), [&](tensor_id a, tensor_id b) {
-            auto const density = [&](tensor_id t) {
-                return (static_cast<double>(p.cost(p.producer(t))) + 1) / (static_cast<double>(p.size(t)) + 1);
-            };
-            return density(a) > density(b);
-        });
-    }
-
-    /// Levels of separators, at most; a leaf at that depth is a single position.
-    [[nodiscard]] auto depth() const noexcept -> int { return depth_; }
-    /// Where an op stands.
-    [[nodiscard]] auto position(op_id o) const noexcept -> std::size_t { return position_[at(o)]; }
-
-    struct interval {
-        std::size_t begin = 0, end = 0;  ///< positions
-        std::size_t cut = 0;             ///< positions from here on are on the right
-        std::size_t left = 0, right = 0; ///< intervals; 0 for one of a single position
-    };
-    /// By level; the first is the whole line.
-    [[nodiscard]] auto intervals() const noexcept -> std::vector<interval> const& { return tree_; }
-    [[nodiscard]] auto length() const noexcept -> std::size_t { return length_; }
-    [[nodiscard]] auto subject() const noexcept -> problem const& { return *p_; }
-    /// Tensors that a walk may drop, those first that cost most to make again for their bytes.
-    [[nodiscard]] auto dense_first() const noexcept -> std::span<tensor_id const> { return by_density_; }
-
-    /// The interval of at most `depth` levels down where position q stands. Complexity: O(depth).
-    [[nodiscard]] auto leaf_of(std::size_t q, int depth) const noexcept -> std::size_t { return side(q, q, depth); }
-    /// The largest interval of at most `depth` levels down where q stands and m does not; the leaf if there is none.
-    [[nodiscard]] auto side(std::size_t m, std::size_t q, int depth) const noexcept -> std::size_t
-    {
-        std::size_t i = 0;
-        for (int d = 0; d < depth && tree_[i].left != 0; ++d) {
-            bool const right = q >= tree_[i].cut;
-            bool const apart = right != (m >= tree_[i].cut);
-            i = right ? tree_[i].right : tree_[i].left;
-            if (apart) {
-                break;
-            }
-        }
-        return i;
-    }
-
-private:
-    static auto at(std::int32_t i) noexcept -> std::size_t { return static_cast<std::size_t>(i); }
-
-    /// Forward ops in a row; a backward op where its forward op is, or the latest of those whose tensors it reads.
-    void lay_out()
-    {
-        auto const& p = *p_;
-        for (op_id o = 0; o < p.op_count() && p.op(o).phase != phase::backward; ++o) {
-            ++turn_;
-        }
-        position_.resize(at(p.op_count()));
-        for (op_id o = 0; o < p.op_count(); ++o) {
-            auto& x = position_[at(o)];
-            x = at(std::min(o, turn_ == 0 ? 0 : turn_ - 1));
-            if (o < turn_) {
-                continue;
-            }
-            auto const owner = p.op(o).backward_of;
-            if (owner != none && owner < turn_) {
-                x = at(owner);
-                continue;
-            }
-            std::size_t latest = 0;
-            bool reads_forward = false;
-            for (auto t : p.inputs(o)) {
-                auto const maker = p.producers(t).front();
-                if (maker < turn_) {
-                    latest = std::max(latest, at(maker));
-                    reads_forward = true;
-                }
-            }
-            for (auto t : p.inputs(o)) {
-                auto const maker = p.producers(t).front();
-                if (maker >= turn_) {
-                    x = std::min(x, position_[at(maker)]);
-                }
-            }
-            x = reads_forward ? latest : x;
-        }
-        length_ = std::max<std::size_t>(1, at(turn_));
-    }
-
-    void split()
-    {
-        auto const& p = *p_;
-        std::vector<double> cost_before(length_ + 1, 0);
-        std::vector<std::vector<tensor_id>> made(length_); // by position
-        for (op_id o = 0; o < p.op_count(); ++o) {
-            cost_before[position(o) + 1] += o < turn_ ? static_cast<double>(p.cost(o)) + 1e-3 : 0;
-            for (auto t : p.outputs(o)) {
-                if (p.producers(t).front() == o) {
-                    made[position(o)].push_back(t);
-                }
-            }
-        }
-        std::partial_sum(cost_before.begin(), cost_before.end(), cost_before.begin());
-        tree_.push_back({0, length_});
-        std::vector<int> level{0};
-        std::vector<bytes_t> crossing(length_ + 1, 0); // by position, of what is made before and read from there on
-        for (std::size_t i = 0; i < tree_.size(); ++i) {
-            auto const begin = tree_[i].begin;
-            auto const end = tree_[i].end;
-            depth_ = std::max(depth_, level[i]);
-            if (end - begin < 2) {
-                continue;
-            }
-            // Only readers inside count: those further right are through when this interval is worked on.
-            std::fill(crossing.begin() + static_cast<std::ptrdiff_t>(begin),
-                      crossing.begin() + static_cast<std::ptrdiff_t>(end) + 1,
-                      0);
-            for (auto q = begin; q < end; ++q) {
-                for (auto t : made[q]) {
-                    auto last = q;
-                    for (auto o : p.consumers(t)) {
-                        last = position(o) < end ? std::max(last, position(o)) : last;
-                    }
-                    if (last > q) {
-                        crossing[q + 1] += p.size(t);
-                        crossing[last + 1] -= p.size(t);
-                    }
-                }
-            }
-            for (auto q = begin + 1; q < end; ++q) {
-                crossing[q] += crossing[q - 1];
-            }
-            // The middle third by cost, or at least one cut in it.
-            auto const part = [&](double share) {
-                auto const want = cost_before[begin] + share * (cost_before[end] - cost_before[begin]);
-                auto const from = cost_before.begin() + static_cast<std::ptrdiff_t>(begin) + 1;
-                auto const to = cost_before.begin() + static_cast<std::ptrdiff_t>(end);
-                auto const x = static_cast<std::size_t>(std::lower_bound(from, to, want) - cost_before.begin());
-                return std::clamp(x, begin + 1, end - 1);
-            };
-            auto best = part(0.5);
-            auto const middle = best;
-            auto const off = [&](std::size_t x) { return x < middle ? middle - x : x - middle; };
-            for (auto c = part(1.0 / 3); c <= part(2.0 / 3); ++c) {
-                if (crossing[c] < crossing[best] || (crossing[c] == crossing[best] && off(c) < off(best))) {
-                    best = c;
-                }
-            }
-            tree_[i].cut = best;
-            tree_[i].left = tree_.size();
-            tree_[i].right = tree_.size() + 1;
-            tree_.push_back({begin, best});
-            tree_.push_back({best, end});
-            level.insert(level.end(), 2, level[i] + 1);
-        }
-    }
-
-    problem const* p_;
-    op_id turn_ = 0;
-    std::size_t length_ = 1;
-    std::vector<std::size_t> position_; // by op
-    std::vector<tensor_id> by_density_; // cost of making it over bytes, the most worth keeping first
-    std::vector<interval> tree_;
-    int depth_ = 0;
-};
-
-using separator_tree = basic_separator_tree<>;
 
 /// How `tree_width_order` walks a separator tree.
 struct tree_order {
@@ -223,10 +41,13 @@ namespace detail {
 template <class = void>
 class basic_separator_walk {
 public:
-    basic_separator_walk(separator_tree const& tree, tree_order const& how)
+    basic_separator_walk(separator_tree const& tree, tree_order const& how, stop_watch const& stop)
         : tree_(&tree)
         , p_(&tree.subject())
         , how_(how)
+        , stop_(stop)
+        , longest_(static_cast<std::size_t>(order_editor::most_runs(*p_)))
+        , most_effort_(500'000 + 300 * std::int64_t{p_->op_count()})
         , tensors_(at(p_->tensor_count()))
         , pending_(tree.length(), 0)
         , last_pending_(tree.intervals().size())
@@ -253,11 +74,10 @@ public:
 
     auto operator()() -> std::optional<run_order>
     {
-        auto const longest = static_cast<std::size_t>(order_editor::most_runs(*p_));
         auto leaf = tree_->leaf_of(tree_->position(0), how_.depth);
         std::size_t old = 0; // so many candidates were there before the op
         while (now_ < p_->op_count()) {
-            if (!run_with_inputs(now_, longest)) {
+            if (!run_with_inputs(now_)) {
                 return {};
             }
             auto const next = tree_->leaf_of(here_, how_.depth);
@@ -266,7 +86,7 @@ public:
             old = candidates_.size();
         }
         for (auto t : p_->targets()) {
-            if (!p_->resident(t) && !tensors_[at(t)].live && !run_with_inputs(p_->producer(t), longest)) {
+            if (!p_->resident(t) && !tensors_[at(t)].live && !run_with_inputs(p_->producer(t))) {
                 return {};
             }
         }
@@ -277,7 +97,8 @@ private:
     struct tensor_state {
         bool may_go = false; // can be made again, and is not to be kept throughout
         bool live = false;
-        int pins = 0; // by ops that wait for their inputs
+        bool queued = false; // in the heap
+        int pins = 0;        // by ops that wait for their inputs
     };
 
     static auto at(std::int32_t i) noexcept -> std::size_t { return static_cast<std::size_t>(i); }
@@ -352,33 +173,66 @@ private:
         return cost;
     }
 
-    /// Makes room for `bytes` more, dropping what is cheapest to make again for its bytes and the time it waits.
+    /// How dear it is to drop a tensor: what stays for later after what is there for this op only, then by cost to make it
+    /// again over its bytes and the time it waits.
+    struct worth {
+        bool stays = false;
+        double price = 0;
+        tensor_id tensor = none;
+        auto operator>(worth const& o) const noexcept -> bool
+        {
+            return std::tie(stays, price, tensor) > std::tie(o.stays, o.price, o.tensor);
+        }
+    };
+    [[nodiscard]] auto worth_of(tensor_id t) -> worth
+    {
+        ++effort_;
+        auto const readers = p_->consumers(t);
+        auto const next = std::lower_bound(readers.begin(), readers.end(), now_);
+        auto const wait = static_cast<double>((next == readers.end() ? p_->op_count() : *next) - now_ + 1);
+        return {stays(t), remake_cost(t) / (static_cast<double>(p_->size(t)) * std::pow(wait, how_.patience)), t};
+    }
+
+    void push(worth const& x)
+    {
+        heap_.push_back(x);
+        std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
+    }
+
+    /// Makes room for `bytes` more if it can. Of many tensors only those about to go are looked at again.
     void make_room(bytes_t bytes)
     {
-        while (held_ + bytes > how_.capacity) {
-            auto best = none;
-            bool best_stays = true;
-            auto least = std::numeric_limits<double>::infinity();
-            std::erase_if(candidates_, [&](tensor_id t) { return !tensors_[at(t)].live; });
-            for (auto t : candidates_) {
-                if (!droppable(t) || p_->size(t) == 0) {
-                    continue;
+        constexpr std::size_t few = 256;
+        constexpr std::size_t most_set_aside = 256;
+        set_aside_.clear();
+        while (held_ + bytes > how_.capacity && !heap_.empty() && set_aside_.size() < most_set_aside) {
+            if (heap_.size() <= few) {
+                for (auto& x : heap_) {
+                    x = worth_of(x.tensor);
                 }
-                auto const readers = p_->consumers(t);
-                auto const next = std::lower_bound(readers.begin(), readers.end(), now_);
-                auto const wait = static_cast<double>((next == readers.end() ? p_->op_count() : *next) - now_ + 1);
-                auto const score = remake_cost(t) / (static_cast<double>(p_->size(t)) * std::pow(wait, how_.patience));
-                bool const waits = stays(t); // what is there for this op only goes first
-                if (waits != best_stays ? best_stays : score < least) {
-                    least = score;
-                    best = t;
-                    best_stays = waits;
-                }
+                std::make_heap(heap_.begin(), heap_.end(), std::greater<>());
             }
-            if (best == none) {
-                return; // the order is over the capacity here
+            std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
+            auto const t = heap_.back().tensor;
+            heap_.pop_back();
+            if (!tensors_[at(t)].live) {
+                tensors_[at(t)].queued = false;
+                continue;
             }
-            drop(best);
+            if (tensors_[at(t)].pins > 0) {
+                set_aside_.push_back(t);
+                continue;
+            }
+            auto const now = worth_of(t);
+            if (!heap_.empty() && now > heap_.front()) {
+                push(now);
+                continue;
+            }
+            tensors_[at(t)].queued = false;
+            drop(t);
+        }
+        for (auto t : set_aside_) {
+            push(worth_of(t));
         }
     }
 
@@ -400,12 +254,16 @@ private:
                 if (x.may_go) {
                     candidates_.push_back(t);
                 }
+                if (x.may_go && !x.queued && how_.capacity != max_bytes && p_->size(t) > 0) {
+                    x.queued = true;
+                    push(worth_of(t));
+                }
             }
         }
     }
 
     /// Runs `o`, and before it what its missing inputs need. Depth first on an explicit stack.
-    auto run_with_inputs(op_id first, std::size_t longest) -> bool
+    auto run_with_inputs(op_id first) -> bool
     {
         auto const wait_for_inputs = [&](op_id o) {
             stack_.emplace_back(o, 0);
@@ -415,7 +273,7 @@ private:
         };
         wait_for_inputs(first);
         while (!stack_.empty()) {
-            if (runs_.size() > longest) {
+            if (runs_.size() > longest_ || effort_ > most_effort_ || stop_.expired()) {
                 return false;
             }
             auto& [o, next] = stack_.back();
@@ -457,11 +315,17 @@ private:
     separator_tree const* tree_;
     problem const* p_;
     tree_order how_;
+    stop_watch stop_;
+    std::size_t longest_;      // order
+    std::int64_t most_effort_; // looks at what tensors are worth: a walk that drops the same ones over and over ends
+    std::int64_t effort_ = 0;
     std::vector<tensor_state> tensors_;
     std::vector<int> pending_;                         // ops to come, by position
     std::vector<std::size_t> last_pending_;            // by interval
     std::vector<tensor_id> candidates_;                // live ones that may go, perhaps some that are gone
     std::vector<std::pair<op_id, std::size_t>> stack_; // an op and how many of its inputs are there
+    std::vector<worth> heap_;
+    std::vector<tensor_id> set_aside_;
     run_order runs_, chain_;
     std::vector<int> stamp_; // by op
     int round_ = 0;
@@ -477,30 +341,51 @@ using separator_walk = basic_separator_walk<>;
 /// The order that keeps, at any time, what is needed in the leaf where the next op stands and what crosses separators
 /// towards it; what is missing is made again right before it is read, and with a capacity, what is cheapest to make again is
 /// dropped when an op does not fit. Tensors made by ops that may not run again, or by backward ops, stay.
-/// Returns: nothing when it would grow beyond `order_editor::most_runs`.
+/// Returns: nothing when it would grow beyond `order_editor::most_runs`, would drop the same tensors over and over, or time
+/// is up.
 /// Complexity: O(runs · depth · readers of a tensor), with a capacity also O(drops · live tensors).
 template <class = void>
-[[nodiscard]] auto tree_width_order(separator_tree const& tree, tree_order const& how) -> std::optional<run_order>
+[[nodiscard]] auto tree_width_order(separator_tree const& tree, tree_order const& how, stop_watch const& stop = {})
+    -> std::optional<run_order>
 {
-    return detail::separator_walk(tree, how)();
+    return detail::separator_walk(tree, how, stop)();
 }
 
-/// Proposes the orders of a `separator_tree` of every depth.
+/// Proposes orders of a `separator_tree` of several depths within the budget. The flat ones are the cheaper where they fit, the deep
+/// ones need fewer bytes.
 struct tree_width {
     [[nodiscard]] static constexpr auto name() noexcept -> std::string_view { return "tree_width"; }
     template <class = void>
     void solve(search& on) const
     {
+        constexpr int flat = 4;
         auto const& p = on.subject();
         separator_tree const tree(p);
         auto const room = on.budget() - p.resident_bytes();
+        auto const spare = room / 500;
         std::vector<proposal> seeds;
-        for (int d = tree.depth(); d > 0; --d) {
-            for (double patience : {0.0, 0.5, 1.0}) {
-                seeds.push_back(
-                    {.make = [&tree,
-                              how = tree_order{d, room / 500, room, patience}] { return tree_width_order(tree, how); },
-                     .name = "tree_width"});
+        auto const add = [&](tree_order const& how) {
+            seeds.push_back(
+                {.make = [&tree, &on, how] { return tree_width_order(tree, how, on.stop()); }, .name = "tree_width"});
+        };
+        for (int d = 0; d <= tree.depth(); d = d < flat || d == tree.depth() ? d + 1 : tree.depth()) {
+            for (double patience : {0.5, 0.0, 1.0}) {
+                add({d, spare, room, patience});
+            }
+            if (d > 0) {
+                add({d, spare}); // for `repair` to bring under the budget
+            }
+        }
+        on.propose(seeds);
+        if (on.best()) {
+            return;
+        }
+        seeds.clear(); // close to the fewest bytes, which of many orders fits is luck
+        for (double share : {1.0, 0.95}) {
+            for (int d = 0; d <= tree.depth(); ++d) {
+                for (double patience : {0.25, 0.75}) {
+                    add({d, spare, static_cast<bytes_t>(share * static_cast<double>(room)), patience});
+                }
             }
         }
         on.propose(seeds);
