@@ -10,6 +10,7 @@
 #include <strata/solve/portfolio.hpp>
 #include <strata/solve/recompute_all.hpp>
 #include <strata/solve/sqrt_checkpoint.hpp>
+#include <strata/solve/tree_width.hpp>
 
 #include <vector>
 
@@ -56,6 +57,7 @@ TEMPLATE_TEST_CASE("every solver obeys the laws of solvers",
                    cut,
                    greedy,
                    exhaustive,
+                   tree_width,
                    several,
                    default_solver)
 {
