@@ -130,7 +130,7 @@ private:
         std::vector<double> cost_before(length_ + 1, 0);
         std::vector<std::vector<tensor_id>> made(length_); // by position
         for (op_id o = 0; o < p.op_count(); ++o) {
-            cost_before[position(o) + 1] += o < turn_ ? static_cast<double>(p.cost(o)) + 1e-3 : 0;
+            cost_before[position(o) + 1] += o < turn_ ? static_cast<double>(p.cost(o)) + 1.0 / 1024 : 0;
             for (auto t : p.outputs(o)) {
                 if (p.producers(t).front() == o) {
                     made[position(o)].push_back(t);

@@ -305,11 +305,16 @@ private:
         return true;
     }
 
-    /// True when no op to come reads `t`, which could not be made again.
+    /// True when no op to come reads `t`, which cannot be made again, and no op that reads it will run again.
     [[nodiscard]] auto is_through(tensor_id t) const -> bool
     {
         auto const readers = p_->consumers(t);
-        return !tensors_[at(t)].may_go && !p_->is_target(t) && readers.back() < now_;
+        auto const returns = [&](op_id o) {
+            auto const made = p_->outputs(o);
+            return std::any_of(made.begin(), made.end(), [&](tensor_id u) { return tensors_[at(u)].may_go; });
+        };
+        return !tensors_[at(t)].may_go && !p_->is_target(t) && readers.back() < now_ &&
+               std::none_of(readers.begin(), readers.end(), returns);
     }
 
     separator_tree const* tree_;
@@ -359,6 +364,7 @@ struct tree_width {
     void solve(search& on) const
     {
         constexpr int flat = 4;
+        constexpr op_id small = 1000;
         auto const& p = on.subject();
         separator_tree const tree(p);
         auto const room = on.budget() - p.resident_bytes();
@@ -382,7 +388,7 @@ struct tree_width {
         }
         seeds.clear(); // close to the fewest bytes, which of many orders fits is luck
         for (double share : {1.0, 0.95}) {
-            for (int d = 0; d <= tree.depth(); ++d) {
+            for (int d = 0; d <= (p.op_count() < small ? tree.depth() : std::min(flat, tree.depth())); ++d) {
                 for (double patience : {0.25, 0.75}) {
                     add({d, spare, static_cast<bytes_t>(share * static_cast<double>(room)), patience});
                 }
