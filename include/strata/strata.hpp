@@ -46,6 +46,7 @@
 #include <strata/place/packing_instance.hpp>
 #include <strata/place/place.hpp>
 #include <strata/place/placement.hpp>
+#include <strata/place/skyline.hpp>
 #include <strata/problem/aliased_spec.hpp>
 #include <strata/problem/effects.hpp>
 #include <strata/problem/fingerprint.hpp>
