@@ -187,7 +187,9 @@ struct polish {
         auto const& p = on.subject();
         constexpr double share = 0.75;
         polisher job(p, on.best()->order, on.budget() - p.resident_bytes(), on.seed(), on.stop().part(share));
-        auto const name = on.best()->name + "+polish";
+        constexpr std::string_view mark = "+polish";
+        auto name = on.best()->name;
+        name += name.ends_with(mark) ? std::string_view() : mark;
         constexpr std::int64_t at_once = 1000; // moves between reports
         auto left = moves;
         for (bool more = true; more && left > 0; left -= at_once) {
