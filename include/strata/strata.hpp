@@ -33,6 +33,7 @@
 #include <strata/graph/training_graph.hpp>
 #include <strata/pipeline/certificate.hpp>
 #include <strata/pipeline/frontier.hpp>
+#include <strata/pipeline/hold_back.hpp>
 #include <strata/pipeline/plan.hpp>
 #include <strata/pipeline/plan_graph.hpp>
 #include <strata/pipeline/planner.hpp>
@@ -48,6 +49,7 @@
 #include <strata/place/packing_instance.hpp>
 #include <strata/place/place.hpp>
 #include <strata/place/placement.hpp>
+#include <strata/place/skyline.hpp>
 #include <strata/problem/aliased_spec.hpp>
 #include <strata/problem/effects.hpp>
 #include <strata/problem/fingerprint.hpp>

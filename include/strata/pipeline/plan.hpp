@@ -5,6 +5,7 @@
 
 #include <strata/detail/lazy.hpp>
 #include <strata/pipeline/certificate.hpp>
+#include <strata/pipeline/hold_back.hpp>
 #include <strata/pipeline/planner.hpp>
 #include <strata/pipeline/refine.hpp>
 #include <strata/place/place.hpp>
@@ -15,14 +16,17 @@
 #include <strata/solve/concepts.hpp>
 #include <strata/solve/default_solver.hpp>
 #include <strata/solve/limits.hpp>
+#include <strata/solve/polish.hpp>
 #include <strata/solve/search.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -57,7 +61,7 @@ template <class = void>
 place_well(problem const& p, schedule const& s, bytes_t load, bytes_t room, limits const& lim, stop_watch const& stop)
     -> result<placement>
 {
-    constexpr std::int64_t least = 30'000;
+    constexpr std::int64_t least = 100'000;
     constexpr std::int64_t most = 500'000;
     auto buffers = lifetimes_of(p, s);
     auto const n = static_cast<std::int64_t>(buffers.size());
@@ -71,15 +75,36 @@ place_well(problem const& p, schedule const& s, bytes_t load, bytes_t room, limi
     }
     auto placed = place(std::move(buffers), how);
     if (placed && placed->arena <= room && placed->arena > good) {
-        return improve(*std::move(placed), {good, thorough / 2, lim.seed, stop}); // needs not succeed
+        return improve(*std::move(placed), {good, thorough, lim.seed, stop}); // needs not succeed
     }
     return placed;
 }
 
+/// Solver `s`, and then moves of polish, fewer the longer the step is.
+template <solver S>
+struct polished {
+    S const* s;
+    op_id ops;
+
+    [[nodiscard]] auto name() const -> std::string_view { return s->name(); }
+    void solve(search& on) const
+    {
+        constexpr std::int64_t most = 1000;
+        constexpr std::int64_t of_all = 500'000;
+        s->solve(on);
+        if (!on.done()) {
+            polish{.moves = std::min(most, 1 + of_all / std::max<op_id>(1, ops))}.solve(on);
+        }
+    }
+};
+
 /// Finds, judges and places a plan for `bytes`.
 ///
-/// When the arena turns out larger than what is left, asks for a plan of fewer bytes: as many fewer as were missing, then,
-/// once a plan has its place, fewer by less, as long as there is something to gain.
+/// When its arena turns out larger than what is left, bytes are held back from ops and the step is planned again, and
+/// polished. First, as many as were missing, from all ops but those around the instant where memory is tightest: lifetimes
+/// that must fit without a gap at one instant still pack, those that must do so all the time do not; and the least cost
+/// is decided at the tightest instant. Then, what is still missing is taken where it is missing. Once a plan has its
+/// place, one in the middle between what failed and what did not is tried, if there is something to gain.
 template <class Lazy, solver S>
 [[nodiscard]] auto place_within(basic_planner<Lazy> const& with,
                                 bytes_t bytes,
@@ -89,7 +114,7 @@ template <class Lazy, solver S>
                                 candidate const* known) -> result<certified_plan>
 {
     constexpr int attempts = 6;
-    constexpr int refinements = 1; // of those attempts
+    constexpr op_id window = 20; // a share of the ops, to each side of the tightest instant
     auto const& p = with.subject();
     auto const room = bytes - p.resident_bytes();
     auto const studied = with.analyse(bytes, stop);
@@ -102,13 +127,14 @@ template <class Lazy, solver S>
         return std::move(best).error();
     }
     auto const bound = with.tighten(bytes, *best, proven, stop);
+    auto const tightest = studied->points.front();
+    auto const around = p.op_count() / window;
+    using bytes_by_op = std::vector<bytes_t>;
     std::optional<lazy<certified_plan, Lazy>> made; // the best that has its place
-    auto works = bytes_t{0};                        // fewest bytes that had to be asked for to get it
-    auto fails = bytes;                             // fewest bytes of which the plan could not be placed
+    bytes_by_op held(static_cast<std::size_t>(p.op_count()), 0);
+    bytes_by_op fails; // what was held back when last a plan had no place
     auto cost_of_failed = best->cost;
     auto placed_in = max_bytes; // fewest bytes that some plan took in one piece
-    auto asked = bytes;
-    int refined = 0;
     for (int i = 0; i < attempts; ++i) {
         certified_plan now;
         now.schedule = free_early(p, best->order);
@@ -123,8 +149,9 @@ template <class Lazy, solver S>
             return std::move(placed).error();
         }
         auto const missing = placed->arena - room;
+        bool const refined = made.has_value();
+        bytes_by_op more; // to hold back
         if (missing <= 0) {
-            works = asked;
             if (!made || judged.cost < made->certificate.cost) {
                 now.placement = *std::move(placed);
                 now.certificate = {.budget = bytes,
@@ -138,30 +165,48 @@ template <class Lazy, solver S>
                 made = std::move(now);
             }
         } else {
-            fails = asked;
+            fails = held;
             cost_of_failed = judged.cost;
             placed_in = std::min(placed_in, placed->arena + p.resident_bytes());
+            more = missing_at(p, now.schedule, *placed, room);
         }
         if (made) {
-            // Whether less had been enough: worth asking while both bytes and cost lie apart.
+            // Whether holding back less had been enough: worth asking once, if the costs lie apart.
             bool const gain = static_cast<double>(made->certificate.cost - cost_of_failed) >
                               2e-3 * static_cast<double>(p.base_cost());
-            if (i == 0 || refined == refinements || !gain || fails - works <= room / 400 || stop.expired()) {
+            if (i == 0 || refined || !gain || stop.expired()) {
                 return *std::move(made);
             }
-            ++refined;
-            asked = works + (fails - works) / 2;
+            std::transform(held.begin(), held.end(), fails.begin(), held.begin(), [](bytes_t works, bytes_t failed) {
+                return failed + (works - failed) / 2;
+            });
         } else {
-            // The bytes fit in sum but not in one piece: leave out what was missing and plan again.
-            asked = judged.peak - missing;
+            // Near the tightest instant only if all else does not change the plan.
+            for (op_id o = 0; o < p.op_count(); ++o) {
+                auto const k = static_cast<std::size_t>(o);
+                if (o < tightest - around || o > tightest + around) {
+                    held[k] += i == 0 ? missing : std::exchange(more[k], 0);
+                }
+            }
         }
         auto const before = *std::move(best);
-        best = with.best_order(asked, *studied, lim, stop, s, &before);
+        for (bool again = false;; again = true) {
+            auto const eased = hold_back(p, bytes, held);
+            if (!eased) {
+                return eased.error();
+            }
+            best = basic_planner<Lazy>(*eased).best_order(
+                bytes, *studied, lim, stop, polished<S>{&s, p.op_count()}, &before);
+            if (again || made || !best || best->order != before.order) {
+                break;
+            }
+            std::transform(held.begin(), held.end(), more.begin(), held.begin(), std::plus<>());
+        }
         if (!best && made) {
             return *std::move(made);
         }
         if (!best && best.error().code == errc::infeasible) {
-            break; // true of fewer bytes than were asked for
+            break; // of the eased step
         }
         if (!best) {
             return std::move(best).error();

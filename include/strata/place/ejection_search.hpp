@@ -17,6 +17,7 @@
 #include <strata/detail/mix.hpp>
 #include <strata/place/contention.hpp>
 #include <strata/place/placement.hpp>
+#include <strata/place/skyline.hpp>
 #include <strata/solve/limits.hpp>
 #include <strata/units.hpp>
 
@@ -40,6 +41,7 @@ public:
         : lifetimes_(lifetimes)
         , seed_(seed)
         , offsets_(lifetimes.size(), 0)
+        , alignment_(alignment)
         , placed_(lifetimes.size(), 0)
         , penalty_(lifetimes.size(), 1)
     {
@@ -88,6 +90,7 @@ private:
     void take_out(index b);
     void list_blocks(index b);
     [[nodiscard]] auto best_spot(bytes_t size, bytes_t capacity) -> spot;
+    void settle(bytes_t capacity, bool down);
     void add_block(bytes_t begin, bytes_t end, std::int64_t weight);
 
     std::span<lifetime const> lifetimes_;
@@ -95,15 +98,19 @@ private:
     std::uint64_t drawn_ = 0;
     std::vector<bytes_t> size_;
     std::vector<bytes_t> offsets_;
+    bytes_t alignment_;
     std::vector<char> placed_;
-    std::vector<std::int64_t> penalty_; // grows each time others had to go
-    std::vector<std::int64_t> weight_;  // known beforehand
-    std::vector<index> by_begin_;       // buffers of more than zero bytes
-    std::vector<std::size_t> begins_;   // of those
+    std::vector<std::int64_t> penalty_;                     // grows each time others had to go
+    std::vector<std::int64_t> weight_;                      // known beforehand
+    std::vector<index> by_begin_;                           // buffers of more than zero bytes
+    std::vector<std::size_t> begins_;                       // of those
+    std::vector<std::pair<std::size_t, std::size_t>> span_; // of each buffer: the begins during its life
+    skyline ground_;
     std::vector<index> alive_;
     std::vector<checkpoint> checkpoints_;
     std::vector<lazy<std::pair<std::int64_t, index>, Lazy>> out_; // heap: hardest first
     std::vector<index> in_the_way_;
+    std::vector<index> falling_;
     std::vector<block> blocks_;
     std::vector<std::uint32_t> table_; // hash of a block -> its index in blocks_ + 1
     std::vector<change> changes_;
@@ -138,6 +145,13 @@ void basic_ejection_search<Lazy>::list_by_begin()
         }
         alive.push_back(by_begin_[k]);
     }
+    auto const position = [&](std::size_t t) {
+        return static_cast<std::size_t>(std::lower_bound(begins_.begin(), begins_.end(), t) - begins_.begin());
+    };
+    for (auto const& x : lifetimes_) {
+        span_.emplace_back(position(x.begin), position(x.end));
+    }
+    ground_ = skyline(begins_.size());
 }
 
 template <class Lazy>
@@ -151,7 +165,7 @@ void basic_ejection_search<Lazy>::weigh()
     for (std::size_t i = 0; i < size_.size(); ++i) {
         auto const& x = lifetimes_[i];
         auto const area = size_[i] > 0 ? static_cast<double>(x.end - x.begin) * static_cast<double>(size_[i]) : 0;
-        raw.push_back(math::sqrt(math::sqrt(area)) / (1 + slack - crowd[i]));
+        raw.push_back(math::sqrt(area) / (1 + slack - crowd[i]));
         largest = std::max(largest, raw.back());
     }
     for (auto w : raw) {
@@ -266,6 +280,28 @@ auto basic_ejection_search<Lazy>::best_spot(bytes_t size, bytes_t capacity) -> s
     return best;
 }
 
+/// Lets everything placed fall to the bottom, or rise to the top, as far as it can: holes become fewer and larger.
+template <class Lazy>
+void basic_ejection_search<Lazy>::settle(bytes_t capacity, bool down)
+{
+    auto const top = capacity - capacity % alignment_;
+    auto const height = [&](index b) { return down ? offsets_[b] : top - offsets_[b] - size_[b]; };
+    falling_.clear();
+    std::copy_if(
+        by_begin_.begin(), by_begin_.end(), std::back_inserter(falling_), [&](index b) { return placed_[b] != 0; });
+    std::sort(falling_.begin(), falling_.end(), [&](index a, index b) {
+        return std::pair(height(a), a) < std::pair(height(b), b);
+    });
+    ground_.clear();
+    for (auto b : falling_) {
+        auto const [begin, end] = span_[b];
+        auto const at = ground_.highest(begin, end);
+        ground_.raise(begin, end, at + size_[b]);
+        offsets_[b] = down ? at : top - at - size_[b];
+    }
+    work_ += 1 + static_cast<std::int64_t>(falling_.size() / 8);
+}
+
 template <class Lazy>
 auto basic_ejection_search<Lazy>::run(std::span<bytes_t const> from,
                                       bytes_t capacity,
@@ -285,6 +321,7 @@ auto basic_ejection_search<Lazy>::run(std::span<bytes_t const> from,
         }
     }
     auto const give_up_at = work_ + max_work;
+    auto const apart = std::max<std::int64_t>(32, static_cast<std::int64_t>(by_begin_.size()) / 16);
     for (std::int64_t moves = 1; !out_.empty(); ++moves) {
         if (work_ >= give_up_at || (moves % 64 == 0 && stop.expired())) {
             return false;
@@ -304,6 +341,9 @@ auto basic_ejection_search<Lazy>::run(std::span<bytes_t const> from,
         }
         offsets_[b] = at.offset;
         placed_[b] = 1;
+        if (moves % apart == 0) {
+            settle(capacity, moves % (2 * apart) == 0);
+        }
     }
     return true;
 }

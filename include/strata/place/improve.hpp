@@ -160,17 +160,14 @@ private:
         auto const every_rule = small ? std::min(between->once() * node_work(), effort_ / 2) : 0;
         bytes_t parts = 8; // of what is wasted: one of them is to be saved next
         for (std::size_t round = 0; going(); ++round, work *= 2) {
-            // Small sets are best lowered step by step first; of large ones, few buffers are in the way.
-            if (round > 0 || !small) {
-                if (mend(repair, starts_[round % starts_.size()].offsets, low_, small ? work / 4 : work) ||
-                    (small && attempt(*for_goal, low_, 2 * work))) {
-                    return;
-                }
+            if (mend(repair, starts_[round % starts_.size()].offsets, low_, small ? work / 2 : work) ||
+                (small && round > 0 && attempt(*for_goal, low_, 2 * work))) {
+                return;
             }
             while (going()) {
                 auto const next = arena_ - std::max<bytes_t>(1, (arena_ - low_) / parts);
-                if (!(small && attempt(*between, next, std::max(work, every_rule))) &&
-                    !mend(repair, offsets_, next, work / 4)) {
+                if (!mend(repair, offsets_, next, small ? work / 2 : work) &&
+                    !(small && attempt(*between, next, std::max(work, every_rule)))) {
                     break;
                 }
             }
