@@ -6,6 +6,7 @@
 #include <strata/io/html_report.hpp>
 #include <strata/io/terminal_picture.hpp>
 #include <strata/io/write_plan.hpp>
+#include <strata/pipeline/plan.hpp>
 #include <strata/pipeline/plan_graph.hpp>
 
 #include <algorithm>
@@ -123,7 +124,7 @@ auto run_plan(plan_settings const& s) -> int
         progress_bar bar(!s.quiet);
         lim->cancel = ctrl_c.token();
         bar.watch(*lim);
-        return solver->plan(on->problem, *lim);
+        return strata::plan(on->problem, *lim, *solver);
     }();
     if (!x) {
         return refuse(x.error(), on->where);
@@ -154,7 +155,7 @@ void add_plan(CLI::App& program, int& status)
 {
     auto* const command = program.add_subcommand("plan", "Plan one step under a budget");
     auto const s = std::make_shared<plan_settings>();
-    s->solver = solvers().front().name;
+    s->solver = solvers().front().label;
     add_graph_options(*command, *s);
     command
         ->add_option("--budget,-b",

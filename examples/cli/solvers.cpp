@@ -3,9 +3,7 @@
 
 #include <strata/partition/at_cut_points.hpp>
 #include <strata/partition/bottom_up.hpp>
-#include <strata/pipeline/frontier.hpp>
 #include <strata/pipeline/hierarchical.hpp>
-#include <strata/pipeline/plan.hpp>
 #include <strata/pipeline/thorough.hpp>
 #include <strata/solve/block_dp.hpp>
 #include <strata/solve/chain_dp.hpp>
@@ -37,22 +35,12 @@ struct hiremate : strata::hierarchical<strata::bottom_up> {
 };
 
 template <class S>
-auto plan_with(strata::problem const& p, strata::limits const& lim) -> strata::result<strata::certified_plan>
-{
-    return strata::plan(p, lim, S{});
-}
-
-template <class S>
-auto frontier_with(strata::problem const& p, std::vector<strata::bytes_t> budgets, strata::limits const& lim)
-    -> strata::result<std::vector<strata::certified_plan>>
-{
-    return strata::frontier(p, std::move(budgets), lim, S{});
-}
-
-template <class S>
 constexpr auto entry(std::string_view what) -> solver_entry
 {
-    return {S::name(), what, &plan_with<S>, &frontier_with<S>};
+    return {S::name(), what, [](strata::search& on) { S{}.solve(on); }, {0, requires(S const& s){s.polish;
+}
+} // namespace
+}; // namespace cli
 }
 
 constexpr std::array all{
@@ -78,13 +66,13 @@ auto solvers() -> std::span<solver_entry const> { return all; }
 
 auto find_solver(std::string const& name) -> strata::result<solver_entry>
 {
-    auto const at = std::find_if(all.begin(), all.end(), [&](auto const& s) { return s.name == name; });
+    auto const at = std::find_if(all.begin(), all.end(), [&](auto const& s) { return s.label == name; });
     if (at != all.end()) {
         return *at;
     }
     std::string names;
     for (auto const& s : all) {
-        names += (names.empty() ? "" : ", ") + std::string(s.name);
+        names += (names.empty() ? "" : ", ") + std::string(s.label);
     }
     return strata::fail(strata::errc::invalid_argument, "--solver is \"" + name + "\", must be one of " + names);
 }
@@ -94,7 +82,7 @@ void add_solvers(CLI::App& program, int& status)
     auto* const command = program.add_subcommand("solvers", "List the solvers that are compiled in");
     command->callback([&status] {
         for (auto const& s : all) {
-            auto line = std::string(s.name);
+            auto line = std::string(s.label);
             line.resize(std::max<std::size_t>(line.size(), 16), ' ');
             print(line + "  " + std::string(s.what) + "\n");
         }

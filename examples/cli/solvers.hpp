@@ -3,27 +3,28 @@
 /// @brief The solvers of the program, by name.
 #pragma once
 
-#include <strata/pipeline/certificate.hpp>
-#include <strata/problem/problem.hpp>
 #include <strata/result.hpp>
-#include <strata/solve/limits.hpp>
-#include <strata/units.hpp>
+#include <strata/solve/concepts.hpp>
+#include <strata/solve/polish.hpp>
+#include <strata/solve/search.hpp>
 
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace cli {
 
-/// A solver that can be asked for by name.
+/// A solver that can be asked for by name, whatever its type: `plan` is compiled once for all of them.
 struct solver_entry {
-    std::string_view name;
+    std::string_view label;
     std::string_view what; ///< one line for people
-    auto (*plan)(strata::problem const&, strata::limits const&) -> strata::result<strata::certified_plan>;
-    auto (*frontier)(strata::problem const&, std::vector<strata::bytes_t>, strata::limits const&)
-        -> strata::result<std::vector<strata::certified_plan>>;
+    void (*run)(strata::search&);
+    strata::polish polish; ///< see `strata::plan`
+
+    [[nodiscard]] auto name() const noexcept -> std::string_view { return label; }
+    void solve(strata::search& on) const { run(on); }
 };
+static_assert(strata::solver<solver_entry>);
 
 /// All of them; the first is the default.
 [[nodiscard]] auto solvers() -> std::span<solver_entry const>;

@@ -139,7 +139,7 @@ auto run_sweep(sweep_settings const& s) -> int
         progress_bar bar(!s.quiet);
         lim->cancel = ctrl_c.token();
         bar.watch(*lim);
-        return solver->frontier(on->problem, strata::even_budgets(on->problem, s.points), *lim);
+        return strata::frontier(on->problem, strata::even_budgets(on->problem, s.points), *lim, *solver);
     }();
     if (!all) {
         return refuse(all.error(), on->where);
@@ -172,7 +172,7 @@ void add_sweep(CLI::App& program, int& status)
 {
     auto* const command = program.add_subcommand("sweep", "Plan for many budgets, from the least to keep-all");
     auto const s = std::make_shared<sweep_settings>();
-    s->solver = solvers().front().name;
+    s->solver = solvers().front().label;
     add_graph_options(*command, *s);
     command->add_option("--points", s->points, "how many budgets (default: 20)");
     command->add_option("--solver", s->solver, "see `strata solvers`");
