@@ -34,8 +34,10 @@
 #include <strata/merge/block_graph.hpp>
 #include <strata/merge/concepts.hpp>
 #include <strata/merge/expand.hpp>
+#include <strata/merge/idle_runs.hpp>
 #include <strata/merge/option.hpp>
 #include <strata/merge/promise.hpp>
+#include <strata/merge/rules.hpp>
 #include <strata/partition/block.hpp>
 #include <strata/partition/concepts.hpp>
 #include <strata/partition/hierarchy.hpp>
