@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <stop_token>
 #include <utility>
 #include <vector>
 
@@ -224,6 +225,38 @@ void check_relaxation_of_levels(B const& backend, std::uint64_t seeds)
         }
     }
     CHECK(raised > 2);
+}
+
+/// Told to stop in the middle, at whatever point it reports, the backend says nothing about a model that is not so.
+template <mip_backend B>
+void check_stops_in_the_middle(B const& backend)
+{
+    auto const p = make(layered_spec(10));
+    auto const g = layered_level(p);
+    hierarchical_model const m(g, p.resident_bytes() + 10, {.closure_every = 1});
+    int stopped = 0;
+    for (int reports = 1; reports <= 8; ++reports) {
+        CAPTURE(reports);
+        std::stop_source source;
+        limits lim;
+        lim.cancel = source.get_token();
+        int count = 0;
+        mip_request how{.stop = stop_watch(lim), .on_progress = [&](mip_progress const&) {
+                            if (++count == reports) {
+                                source.request_stop();
+                            }
+                        }};
+        auto const answer = backend.solve(m.model(), how);
+        REQUIRE(answer);
+        CHECK(answer->status != mip_status::infeasible);
+        CHECK(answer->bound <= 14 + 1e-6);
+        if (answer->solution.size() > 0) {
+            CHECK(violation_of(m.model(), answer->solution) <= 1e-6);
+            CHECK(answer->objective >= 14 - 1e-6);
+        }
+        stopped += answer->status != mip_status::optimal ? 1 : 0;
+    }
+    CHECK(stopped > 0);
 }
 
 /// Levels that are too large to enumerate: whatever stops the search, the plan obeys every rule and fits, and a known plan is

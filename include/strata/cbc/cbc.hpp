@@ -212,6 +212,30 @@ private:
         return x;
     }
 
+    /// `x`, with the columns that need not be whole set anew if it does not satisfy the model: stopped, CBC 2.10 may leave
+    /// them as they were. Returns: nothing when that is not enough.
+    [[nodiscard]] auto completed(Eigen::VectorXd x) const -> std::optional<Eigen::VectorXd>
+    {
+        if (violation_of(*m_, x) <= mip_tolerance) {
+            return x;
+        }
+        ClpSimplex lp(*solver_.getModelPtr());
+        ClpEventHandler patient;
+        lp.passInEventHandler(&patient); // few columns are left to it, and the time is over
+        lp.setMaximumWallSeconds(1e9);
+        for (Eigen::Index j = 0; j < x.size(); ++j) {
+            if (m_->integer[static_cast<std::size_t>(j)] != 0) {
+                lp.setColumnBounds(static_cast<int>(j), x[j], x[j]);
+            }
+        }
+        lp.dual();
+        if (lp.status() != 0) {
+            return {};
+        }
+        x = solution_in(lp.primalColumnSolution());
+        return violation_of(*m_, x) <= mip_tolerance ? std::optional(std::move(x)) : std::nullopt;
+    }
+
     [[nodiscard]] auto solve_relaxation() -> mip_outcome
     {
         mip_outcome out;
@@ -277,11 +301,11 @@ private:
             return out; // failed
         }
         out.nodes = std::max<std::int64_t>(watch_.nodes, model.getNodeCount());
-        bool const finished = model.status() == 0;
-        if (auto const* best = model.bestSolution(); best != nullptr) {
-            take(out,
-                 finished && model.isProvenOptimal() ? mip_status::optimal : mip_status::feasible,
-                 solution_in(best));
+        // Told to stop while it prepares the model, CBC 2.10 may say that it is infeasible.
+        bool const finished = model.status() == 0 && !watch_.must_stop();
+        auto const* const best = model.bestSolution();
+        if (auto x = best == nullptr ? std::nullopt : completed(solution_in(best))) {
+            take(out, finished && model.isProvenOptimal() ? mip_status::optimal : mip_status::feasible, *std::move(x));
             out.bound = out.status == mip_status::optimal
                             ? out.objective
                             : std::min(out.objective, std::max(bound, model.getBestPossibleObjValue()));

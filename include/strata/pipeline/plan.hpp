@@ -83,15 +83,15 @@ place_well(problem const& p, schedule const& s, bytes_t load, bytes_t room, limi
 /// Solver `s`, and then moves of polish, fewer the longer the step is.
 template <solver S>
 struct polished {
-    S const* s;
+    S const& s;
     op_id ops;
 
-    [[nodiscard]] auto name() const -> std::string_view { return s->name(); }
+    [[nodiscard]] auto name() const -> std::string_view { return s.name(); }
     void solve(search& on) const
     {
         constexpr std::int64_t most = 1000;
         constexpr std::int64_t of_all = 500'000;
-        s->solve(on);
+        s.solve(on);
         if (!on.done()) {
             polish{.moves = std::min(most, 1 + of_all / std::max<op_id>(1, ops))}.solve(on);
         }
@@ -196,7 +196,7 @@ template <class Lazy, solver S>
                 return eased.error();
             }
             best = basic_planner<Lazy>(*eased).best_order(
-                bytes, *studied, lim, stop, polished<S>{&s, p.op_count()}, &before);
+                bytes, *studied, lim, stop, polished<S>{s, p.op_count()}, &before);
             if (again || made || !best || best->order != before.order) {
                 break;
             }

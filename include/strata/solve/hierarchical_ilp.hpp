@@ -115,7 +115,12 @@ public:
             if (answer->solution.size() == 0) {
                 break;
             }
-            auto plan = without_idle_runs(*g_, m.plan_of(answer->solution));
+            auto plan = m.plan_of(answer->solution);
+            if (!is_block_plan(*g_, plan)) { // the backend is at fault
+                out.optimal = false;
+                break;
+            }
+            plan = without_idle_runs(*g_, std::move(plan));
             auto const peak = promise_of(*g_, plan).peak;
             if (peak <= budget_) {
                 take(out, std::move(plan));

@@ -92,15 +92,22 @@ public:
     /// All costs are `base_cost` and a multiple of it.
     [[nodiscard]] auto cost_grain() const noexcept -> cost_t { return cost_grain_; }
 
-    /// The plan that a solution stands for.
+    /// The plan that a solution stands for. Only whole columns are looked at.
     [[nodiscard]] auto plan_of(Eigen::VectorXd const& x) const -> block_plan
     {
         block_plan r;
+        std::vector<int> served(g_->size(), fast_forward);
         for (std::size_t t = 0; t <= n_; ++t) {
-            for (std::size_t i = 0; i < runs_[t].size(); ++i) {
+            for (std::size_t i = 0; i < n_; ++i) {
+                auto const [part, which] = g_->items()[i];
+                if (i == t && follows(i)) {
+                    r.push_back({part, which, served[part]});
+                    continue;
+                }
                 for (auto const& run : runs_[t][i]) {
                     if (detail::value_of(run.column, x) > 0.5) {
-                        r.push_back({g_->items()[i].part, g_->items()[i].which, run.how->option});
+                        served[part] = run.how->option;
+                        r.push_back({part, which, run.how->option});
                     }
                 }
             }

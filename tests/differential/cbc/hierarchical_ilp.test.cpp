@@ -30,4 +30,9 @@ TEST_CASE("hierarchical_ilp on cbc: whatever stops it, plans obey every rule and
     check_large_levels(cbc{}, 15);
 }
 
+TEST_CASE("hierarchical_ilp on cbc: told to stop in the middle, says nothing that is not so")
+{
+    check_stops_in_the_middle(cbc{});
+}
+
 } // namespace

@@ -30,4 +30,9 @@ TEST_CASE("hierarchical_ilp on glpk: whatever stops it, plans obey every rule an
     check_large_levels(glpk{}, 40);
 }
 
+TEST_CASE("hierarchical_ilp on glpk: told to stop in the middle, says nothing that is not so")
+{
+    check_stops_in_the_middle(glpk{});
+}
+
 } // namespace
