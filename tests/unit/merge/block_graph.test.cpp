@@ -73,7 +73,7 @@ TEST_CASE("a forward run that serves no backward half keeps nothing, and the las
     CHECK(expand(g, plan) == run_order{0, 1, 2, 3, 2, 4, 5, 0, 1, 0, 6, 7});
 }
 
-TEST_CASE("in_first_run_order: stages move with their replays; a replay of what has not run is left out")
+TEST_CASE("in_first_run_order: stages move with their replays, a replay of what has not run is left out")
 {
     auto const p = make(diamond_spec()); // 0 → 1, 2 → 3
     CHECK(in_first_run_order(p, run_order{0, 1, 2, 3}) == run_order{0, 1, 2, 3});

@@ -19,7 +19,7 @@ auto middle() -> block { return {{1, 2}, {5, 6}}; }
 
 } // namespace
 
-TEST_CASE("describe: keeping all keeps what lies inside; tensors of the border are told as stretches")
+TEST_CASE("describe: keeping all keeps what lies inside, tensors of the border are told as stretches")
 {
     auto const p = make(training_chain_spec(4)); // x0 resident, x1..x4 made by ops 0..3, gradients by ops 4..7
     auto const o = describe(p, middle(), {1, 2}, {5, 6});

@@ -26,7 +26,7 @@ auto share_of(problem const& p, int percent) -> bytes_t
 
 } // namespace
 
-TEST_CASE("priced cuts: every order is one of the step; the first fits at the instant of the cut")
+TEST_CASE("priced cuts: every order is one of the step and the first fits at the instant of the cut")
 {
     int made = 0;
     for (std::uint64_t seed = 1; seed <= 60; ++seed) {
