@@ -28,7 +28,7 @@ refused "The following argument was not expected: --fast" plan chain.json -b 50%
 refused 'budget "8G" has the unknown unit "G"' plan chain.json --budget 8G
 refused 'budget "-5%" is negative' plan chain.json --budget -5%
 refused 'budget "" does not begin with a number' check chain.json chain.json --budget ''
-refused '--solver is "simplex", must be one of default, cut, greedy' plan chain.json -b 50% --solver simplex
+refused '--solver is "simplex", must be one of default, thorough, cut, greedy' plan chain.json -b 50% --solver simplex
 refused '"5" is no time span; write a number with a unit' plan chain.json -b 50% --deadline 5
 refused '--threads is "-3", must be a whole number from 0 to 1024' plan chain.json -b 50% --threads -3
 refused '--threads is "many", must be a whole number' plan chain.json -b 50% --threads many

@@ -129,7 +129,7 @@ void check_class_of_plans(B const& backend, std::uint64_t seeds)
 /// A step of `layers` equal layers and a loss, each a part. A layer saves 4 bytes for its backward op, which reads its input
 /// and the gradient that arrives as well; outputs and gradients have 1 byte, the input of the step is resident. Forward
 /// ops cost 1, backward ops 2.
-inline auto layered_spec(int layers) -> problem_spec
+inline auto stacked_layers_spec(int layers) -> problem_spec
 {
     problem_spec s;
     std::vector<tensor_id> x{add_tensor(s, 1, tensor_kind::input)};
@@ -152,7 +152,7 @@ inline auto layered_spec(int layers) -> problem_spec
     return s;
 }
 
-/// The level of a step of `layered_spec`, one option for each part.
+/// The level of a step of `stacked_layers_spec`, one option for each part.
 inline auto layered_level(problem const& p) -> block_graph
 {
     auto const layers = (p.op_count() - 1) / 2;
@@ -180,7 +180,7 @@ void check_chains_of_the_reference(B const& backend)
     for (auto const& [layers, dynamic, cost] :
          {cell{4, 16, 13}, cell{8, 32, 26}, cell{8, 26, 27}, cell{8, 20, 29}, cell{8, 16, 30}}) {
         CAPTURE(layers, dynamic);
-        auto const p = make(layered_spec(layers));
+        auto const p = make(stacked_layers_spec(layers));
         auto const g = layered_level(p);
         auto const budget = p.resident_bytes() + dynamic;
         CHECK(cost_by_model(g, budget, backend) == cost);
@@ -231,7 +231,7 @@ void check_relaxation_of_levels(B const& backend, std::uint64_t seeds)
 template <mip_backend B>
 void check_stops_in_the_middle(B const& backend)
 {
-    auto const p = make(layered_spec(10));
+    auto const p = make(stacked_layers_spec(10));
     auto const g = layered_level(p);
     hierarchical_model const m(g, p.resident_bytes() + 10, {.closure_every = 1});
     int stopped = 0;

@@ -28,9 +28,9 @@
 /// why: docs/design/0006-ilp.md.
 #pragma once
 
-#include <strata/detail/level_columns.hpp>
 #include <strata/merge/block_graph.hpp>
 #include <strata/merge/option.hpp>
+#include <strata/solve/level_columns.hpp>
 #include <strata/solve/mip_backend.hpp>
 #include <strata/solve/mip_writer.hpp>
 #include <strata/units.hpp>

@@ -51,7 +51,7 @@ auto cost_under(block_graph const& g, bytes_t budget, bool exact = true) -> cost
 
 TEST_CASE("hierarchical_ilp: a saved set may be made again in any stage, not only right before its use")
 {
-    auto const p = make(layered_spec(4));
+    auto const p = make(stacked_layers_spec(4));
     auto const g = layered_level(p);
     CHECK(cost_under(g, p.resident_bytes() + 16) == 13); // 14 when only the stages of the layer's own halves may
 }
@@ -158,7 +158,7 @@ TEST_CASE("hierarchical_ilp: what an option requires binds that option alone")
 TEST_CASE("hierarchical_ilp: a saved set may come from another option than the keeping that was given up")
 {
     // Nothing is kept in forward; each layer serves with the option that fits when it is due.
-    auto const p = make(layered_spec(4));
+    auto const p = make(stacked_layers_spec(4));
     auto const parts = [&] {
         std::vector<block> r{{{}, {4}}};
         for (op_id i = 0; i < 4; ++i) {
@@ -185,7 +185,7 @@ TEST_CASE("hierarchical_ilp: a saved set may come from another option than the k
 
 TEST_CASE("hierarchical_ilp: bytes and costs of any size")
 {
-    auto s = layered_spec(3);
+    auto s = stacked_layers_spec(3);
     for (std::size_t i = 0; i < s.tensors.size(); ++i) {
         s.tensors[i].bytes = s.tensors[i].bytes * 1'099'511'627'689 + static_cast<bytes_t>(i * 7919);
     }
@@ -204,7 +204,7 @@ TEST_CASE("hierarchical_ilp: bytes and costs of any size")
 TEST_CASE("hierarchical_ilp: is a merger")
 {
     STATIC_REQUIRE(merger<hierarchical_ilp<glpk>>);
-    auto const p = make(layered_spec(4));
+    auto const p = make(stacked_layers_spec(4));
     auto const g = layered_level(p);
     auto const budget = p.resident_bytes() + 16;
     auto const plan = hierarchical_ilp<glpk>{}.merge(g, budget, {});
@@ -215,7 +215,7 @@ TEST_CASE("hierarchical_ilp: is a merger")
 
 TEST_CASE("hierarchical_ilp: stops with what it knows, or says why it has nothing")
 {
-    auto const p = make(layered_spec(8));
+    auto const p = make(stacked_layers_spec(8));
     auto const g = layered_level(p);
     auto const budget = p.resident_bytes() + 16;
     limits lim;
@@ -244,7 +244,7 @@ TEST_CASE("hierarchical_ilp: stops with what it knows, or says why it has nothin
 
 TEST_CASE("hierarchical_ilp: where the model is too large a simple plan comes back, if one fits")
 {
-    auto const p = make(layered_spec(8));
+    auto const p = make(stacked_layers_spec(8));
     auto const g = layered_level(p);
     for (std::size_t entries : {std::size_t{1}, std::size_t{1000}}) { // too many items; too large as it is built
         CAPTURE(entries);
@@ -263,7 +263,7 @@ TEST_CASE("hierarchical_ilp: where the model is too large a simple plan comes ba
 
 TEST_CASE("hierarchical_ilp: refuses a known plan that is none, or does not fit")
 {
-    auto const p = make(layered_spec(2));
+    auto const p = make(stacked_layers_spec(2));
     auto const g = layered_level(p);
     block_plan const all{{1, F, 0}, {2, F, 0}, {0, B, 0}, {2, B, 0}, {1, B, 0}};
     auto const peak = promise_of(g, all).peak;
