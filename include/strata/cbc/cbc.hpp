@@ -333,7 +333,8 @@ private:
 /// CLP's simplex, then CBC as its command line runs it: preprocessing, cuts and heuristics at their defaults.
 ///
 /// A start serves as a cutoff and as the answer when nothing better is found. Progress tells no bound. A deadline holds
-/// within the linear program and between nodes.
+/// within the linear program and between nodes. Cgl 0.60 loses some hundred bytes whenever preparing a model finds it
+/// infeasible.
 struct cbc {
     [[nodiscard]] static constexpr auto name() noexcept -> std::string_view { return "cbc"; }
 
