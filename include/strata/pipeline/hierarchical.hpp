@@ -21,9 +21,12 @@
 #include <strata/solve/step_kind.hpp>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -83,25 +86,27 @@ struct hierarchical {
         if (!g || on.stop().expired()) {
             return;
         }
-        // What a merger counts is exact, but repair and fill go on from what they get: a little less may become better.
-        std::vector<bytes_t> budgets = {on.budget()};
-        for (double share : {0.97, 0.94}) {
-            auto const dynamic = static_cast<double>(on.budget() - p.resident_bytes());
-            budgets.push_back(p.resident_bytes() + static_cast<bytes_t>(dynamic * share));
-        }
-        auto const offer = [&](std::optional<block_plan> const& plan) {
-            if (plan) {
-                on.propose(
-                    {.make = [&] { return in_first_run_order(p, expand(*g, *plan)); }, .name = std::string(name())});
+        auto const budgets = budgets_around(on);
+        auto const offer = [&](auto const& plans) {
+            std::vector<proposal> seeds;
+            for (double spread : {0.0, 0.5, 1.0}) {
+                for (auto const& plan : plans) {
+                    if (plan) {
+                        seeds.push_back({.make = [&] { return in_first_run_order(p, expand(*g, *plan)); },
+                                         .spread = spread,
+                                         .name = std::string(name())});
+                    }
+                }
             }
+            on.propose(seeds);
         };
-        if constexpr (requires { merge.merge_each(*g, budgets, on.stop()); }) {
-            for (auto const& plan : merge.merge_each(*g, budgets, on.stop())) {
-                offer(plan);
-            }
+        if constexpr (asks_at_once) {
+            offer(merge.merge_each(*g, budgets, on.stop()));
         } else {
             for (auto b : budgets) {
-                offer(on.done() ? std::nullopt : merge.merge(*g, b, on.stop()));
+                if (!on.done()) {
+                    offer(std::array{merge.merge(*g, b, on.stop())});
+                }
             }
         }
     }
@@ -164,6 +169,29 @@ struct hierarchical {
 
 private:
     static constexpr op_id full_effort_ops = 80;
+    /// Several budgets cost the merger little more than one.
+    static constexpr bool asks_at_once = requires(
+        M const& m, block_graph const& g, std::span<bytes_t const> b, stop_watch const& s) { m.merge_each(g, b, s); };
+
+    /// Budgets to merge for, the largest first. What a merger counts is exact, but repair and fill go on from what they get:
+    /// a little less may become better, and so may what is far too large, mended.
+    template <class = void>
+    [[nodiscard]] static auto budgets_around(search const& on) -> std::vector<bytes_t>
+    {
+        static constexpr std::array shares = {
+            1.0, 0.97, 0.94, 1.06, 1.12, 1.3, 1.2, 1.09, 1.5, 1.03, 1.15, 1.4, 1.25, 1.17};
+        constexpr op_id least = 3;
+        auto const most = std::max(least, 60'000 / std::max<op_id>(1, on.subject().op_count()));
+        auto const resident = on.subject().resident_bytes();
+        auto const dynamic = static_cast<long double>(std::min(on.budget(), max_bytes / 2) - resident);
+        std::vector<bytes_t> r;
+        for (auto share :
+             std::span(shares).first(std::min(shares.size(), static_cast<std::size_t>(asks_at_once ? most : least)))) {
+            r.push_back(resident + static_cast<bytes_t>(dynamic * static_cast<long double>(share)));
+        }
+        std::sort(r.begin(), r.end(), std::greater<>());
+        return r;
+    }
 
     [[nodiscard]] static auto solvable(block const& b) -> bool { return !b.forward.empty() && !b.backward.empty(); }
 

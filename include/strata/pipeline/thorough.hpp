@@ -21,8 +21,7 @@ namespace strata {
 
 /// A portfolio for budgets where the default's seeds end far from their bound: priced cuts know where else memory is short;
 /// below 30 % of deep networks, layers under dynamic programming come closer; at the smallest budgets, separators find what
-/// others do not. Where the default reaches
-/// the bound, this costs no more than it does.
+/// others do not. Where the default reaches the bound, this costs no more than it does.
 struct thorough {
     strata::polish polish = {0, true}; ///< see `plan`
 
@@ -32,7 +31,8 @@ struct thorough {
     {
         using rows = hierarchical<at_cut_points<whole>, quick_solver, block_dp>;
         using layers = hierarchical<repeated<whole>, quick_solver, block_dp>;
-        portfolio(default_solver{}, rows{.label = "at_cut_points"}, layers{.label = "repeated"}, tree_width{})
+        portfolio(
+            default_solver{}, priced_cuts{}, rows{.label = "at_cut_points"}, layers{.label = "repeated"}, tree_width{})
             .solve(on);
     }
 };

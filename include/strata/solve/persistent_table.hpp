@@ -39,7 +39,7 @@ struct stage_run {
 
 /// Work that making a table may take, and its grid.
 struct table_limits {
-    std::int64_t steps = 300'000'000; ///< of the inner loop
+    std::int64_t steps = 100'000'000; ///< of the inner loop
     std::int64_t cells = 24'000'000;  ///< of 8 bytes
     std::int64_t slots = 2'000;       ///< most parts that the budget is cut into
 };
