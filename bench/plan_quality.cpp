@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "bench/known_results.hpp"
+#include "bench/search_alone.hpp"
 #include "bench/support.hpp"
 
 namespace {
@@ -57,31 +58,12 @@ auto ask(problem const& p, bytes_t bytes, S const& s, int repeats = 3) -> answer
     return a;
 }
 
-/// The best order whose live bytes fit `bytes`, before it is certified and has its place in an arena, and the time to find
-/// it: what the study's numbers are, too. Only `overhead` and `seconds` are set.
-auto in_sum(problem const& p, bytes_t bytes) -> answer
+/// The best order before it has its place; counts what the judge refuses.
+auto in_sum(problem const& p, bytes_t bytes) -> bench::order_found
 {
-    constexpr int repeats = 3;
-    answer a;
-    a.seconds = 1e9;
-    stop_watch const no_limit;
-    limits const lim;
-    for (int i = 0; i < repeats; ++i) {
-        auto const begin = std::chrono::steady_clock::now();
-        detail::planner const with(p);
-        auto const studied = with.analyse(bytes, no_limit);
-        if (!studied) {
-            return a;
-        }
-        auto const best = with.best_order(bytes, *studied, lim, no_limit, default_solver{}, nullptr);
-        a.seconds = std::min(a.seconds, bench::seconds_since(begin));
-        if (!best) {
-            return a;
-        }
-        refused += validate(p, free_early(p, best->order), bytes).ok() ? 0 : 1;
-        a.overhead = 100 * (static_cast<double>(best->cost) / static_cast<double>(p.base_cost()) - 1);
-    }
-    return a;
+    auto found = bench::search_alone(p, bytes, default_solver{}, 3);
+    refused += found.valid ? 0 : 1;
+    return found;
 }
 
 auto cell(double x, int digits = 2) -> std::string { return x < 0 ? "none" : bench::number(x, digits); }

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// The quick portfolio, alone and then polished, beside the study's every seed (its column C) and its search (column D).
+//
+//     thorough [--smoke] [GRAPH...]
+//
+// Where the portfolio alone does not reach column D it plans again until nine tenths of the time that column took are over.
+#include <strata/pipeline/plan.hpp>
+#include <strata/pipeline/thorough.hpp>
+#include <strata/schedule/validate.hpp>
+
+#include <algorithm>
+#include <map>
+
+#include "bench/known_results.hpp"
+#include "bench/search_alone.hpp"
+#include "bench/support.hpp"
+
+namespace {
+
+using namespace strata;
+
+auto cell(double x, int digits = 2) -> std::string { return x < 0 ? "none" : bench::number(x, digits); }
+
+/// No more than `known` as the study printed it, in hundredths of a percent.
+auto reaches(double found, double known) -> bool { return known < 0 || (found >= 0 && found < known + 0.005); }
+
+struct answer {
+    double overhead = -1;
+    double seconds = 0;
+    double arena_over_peak = 1;
+};
+
+int refused = 0;
+
+auto ask(problem const& p, bytes_t bytes, std::optional<std::chrono::nanoseconds> deadline) -> answer
+{
+    limits lim;
+    lim.budget = budget::bytes(bytes);
+    lim.deadline = deadline;
+    answer a;
+    auto const begin = std::chrono::steady_clock::now();
+    auto const made = plan(p, lim, thorough{});
+    a.seconds = bench::seconds_since(begin);
+    if (!made) {
+        if (made.error().code != errc::infeasible) {
+            std::cerr << made.error().message << '\n';
+            ++refused;
+        }
+        return a;
+    }
+    refused += validate(p, made->schedule, bytes).ok() ? 0 : 1;
+    auto const& c = made->certificate;
+    a.overhead = 100 * c.overhead();
+    auto const dynamic = c.peak - c.resident;
+    a.arena_over_peak = dynamic > 0 ? static_cast<double>(made->placement.arena) / static_cast<double>(dynamic) : 1;
+    return a;
+}
+
+} // namespace
+
+int main(int argc, char** argv)
+{
+    bool const smoke = bench::smoke(argc, argv);
+    std::vector<std::string_view> const names(argv + (smoke ? 2 : 1), argv + argc);
+    bench::print_setting("thorough: overhead in percent of the plain step's cost");
+    if (bench::data_folder().empty()) {
+        std::cout << "no measurement data (set STRATA_DATA): skipped\n";
+        return 0;
+    }
+    std::cout
+        << "\n| graph | budget | bound | search | s | study's seeds | s | planned | s | polished | s | study's search "
+           "| s | gap |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
+    int cells = 0, seeds_reached = 0, slower = 0, searched_cells = 0, searched_reached = 0;
+    std::map<op_id, double> slowest; // search alone, by ops
+    double worst_arena = 1;
+    std::string_view loaded_name;
+    std::optional<bench::measured_graph> g;
+    for (auto const& known : bench::study) {
+        bool const named = names.empty() || std::find(names.begin(), names.end(), known.graph) != names.end();
+        if (!named || (smoke && (known.graph != "gpt12" || known.budget != 50))) {
+            continue;
+        }
+        if (known.graph != loaded_name) {
+            g = bench::load(known.graph);
+            loaded_name = known.graph;
+        }
+        if (!g) {
+            std::cout << "| " << known.graph << " | not there: skipped |\n";
+            continue;
+        }
+        auto const& p = g->numbers;
+        auto const dynamic = peak_of(p, keep_all_order(p)) - p.resident_bytes();
+        auto const bytes = budget::fraction(known.budget / 100.0).resolve(p.resident_bytes(), dynamic);
+        auto const found = bench::search_alone(p, bytes, thorough{}, 2);
+        refused += found.valid ? 0 : 1;
+        auto const quick = ask(p, bytes, {});
+        auto polished = quick;
+        if (quick.overhead >= 0 && !reaches(quick.overhead, known.searched)) {
+            polished = ask(p, bytes, std::chrono::nanoseconds(static_cast<std::int64_t>(9e8 * known.searched_seconds)));
+        }
+        slowest[p.op_count()] = std::max(slowest[p.op_count()], found.seconds);
+        worst_arena = std::max({worst_arena, quick.arena_over_peak, polished.arena_over_peak});
+        bool const as_seeds = reaches(found.overhead, known.all);
+        bool const as_search = reaches(polished.overhead, known.searched);
+        cells += known.all >= 0 ? 1 : 0;
+        seeds_reached += known.all >= 0 && as_seeds ? 1 : 0;
+        slower += known.all >= 0 && found.seconds > known.all_seconds ? 1 : 0;
+        searched_cells += known.searched >= 0 ? 1 : 0;
+        searched_reached += known.searched >= 0 && as_search ? 1 : 0;
+        std::cout << "| " << known.graph << " | " << known.budget << " % | " << cell(known.bound) << " | "
+                  << cell(found.overhead) << (as_seeds ? "" : " (above)") << " | " << cell(found.seconds, 3) << " | "
+                  << cell(known.all) << " | " << cell(known.all_seconds) << " | " << cell(quick.overhead) << " | "
+                  << cell(quick.seconds, 3) << " | " << cell(polished.overhead) << (as_search ? "" : " (above)")
+                  << " | " << cell(polished.seconds) << " | " << cell(known.searched) << " | "
+                  << cell(known.searched_seconds, 1) << " | "
+                  << cell(polished.overhead < 0 ? -1 : std::max(0.0, polished.overhead - known.bound)) << " |\n"
+                  << std::flush;
+    }
+    std::cout << "\nsearch alone: " << seeds_reached << " of " << cells << " cells at the study's seeds or below, "
+              << slower << " slower than it\npolished: " << searched_reached << " of " << searched_cells
+              << " cells at the study's search or below\nlongest search, s:";
+    for (auto const& [ops, seconds] : slowest) {
+        std::cout << ' ' << ops << " ops " << bench::number(seconds, 2) << ';';
+    }
+    std::cout << "\nlargest arena / peak: " << bench::number(worst_arena, 4)
+              << "\nplans refused by the judge: " << refused << '\n';
+    return refused == 0 ? 0 : 1;
+}
