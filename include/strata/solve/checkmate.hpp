@@ -10,6 +10,7 @@
 
 #include <strata/bound/lower_bound.hpp>
 #include <strata/bound/minimum_budget.hpp>
+#include <strata/detail/mip_run.hpp>
 #include <strata/error.hpp>
 #include <strata/problem/problem.hpp>
 #include <strata/result.hpp>
@@ -24,7 +25,6 @@
 #include <strata/units.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -115,13 +115,18 @@ public:
                                 " ops has more than " + std::to_string(checkmate_max_entries) +
                                 " entries; solve it in blocks");
             }
-            auto const answer = backend.solve(m.model(), request(m, out, stop));
+            bool const known = !out.order.empty();
+            auto const extra = out.cost - p_->base_cost();
+            auto const answer = backend.solve(
+                m.model(), detail::request_below(m, known ? &out.order : nullptr, extra, options_->max_nodes, stop));
             if (!answer) {
                 return answer.error();
             }
             out.nodes += answer->nodes;
             if (slack == 0) {
-                raise_bound(out, m, *answer);
+                out.optimal = answer->status == mip_status::infeasible || answer->status == mip_status::optimal;
+                out.bound =
+                    std::max(out.bound, p_->base_cost() + detail::proven_extra(m, *answer, known ? &extra : nullptr));
             }
             if (answer->status == mip_status::infeasible && out.order.empty() && slack == 0) {
                 return infeasible();
@@ -156,25 +161,12 @@ public:
         if (m.too_large()) {
             return fail(errc::invalid_argument, "strata::checkmate_relaxation: the model is too large");
         }
-        auto linear = m.model();
-        linear.integer.assign(linear.integer.size(), 0);
-        auto const answer = backend.solve(linear, {.stop = stop});
-        if (!answer) {
-            return answer.error();
-        }
-        if (answer->status == mip_status::infeasible) {
-            return infeasible();
-        }
-        if (answer->status != mip_status::optimal) {
-            return fail(stop.expired() ? stop.why() : errc::deadline,
-                        "strata::checkmate_relaxation: stopped before the linear program was solved");
-        }
-        return answer->bound * m.cost_unit();
+        auto extra = detail::relaxed_extra(m, backend, stop, "strata::checkmate_relaxation");
+        return extra && *extra == infinite ? result<double>(infeasible()) : extra;
     }
 
 private:
     static constexpr int attempts = 4;
-    static constexpr double tolerance = 1e-6;
 
     void take(checkmate_outcome& out, run_order order) const
     {
@@ -188,43 +180,6 @@ private:
     [[nodiscard]] static auto proven(checkmate_outcome const& out) -> bool
     {
         return !out.order.empty() && out.cost <= out.bound;
-    }
-
-    /// The best order so far as a start if the model can express it, and otherwise as a cutoff below it.
-    [[nodiscard]] auto request(checkmate_model const& m, checkmate_outcome const& out, stop_watch const& stop) const
-        -> mip_request
-    {
-        mip_request r{.max_nodes = options_->max_nodes, .stop = stop};
-        if (out.order.empty()) {
-            return r;
-        }
-        r.start = m.solution_of(out.order);
-        if (r.start && violation_of(m.model(), *r.start) > mip_tolerance) {
-            r.start.reset();
-        }
-        if (!r.start) {
-            auto const extra = static_cast<double>(out.cost - p_->base_cost());
-            r.cutoff = (extra - 0.5 * static_cast<double>(m.cost_grain())) / m.cost_unit();
-        }
-        return r;
-    }
-
-    /// Costs are multiples of a grain, so a bound may be rounded up to one; first the backend's tolerance is taken off.
-    void raise_bound(checkmate_outcome& out, checkmate_model const& m, mip_outcome const& answer) const
-    {
-        if (answer.status == mip_status::infeasible || answer.status == mip_status::optimal) {
-            out.optimal = true;
-        }
-        auto extra = answer.bound * m.cost_unit();
-        if (answer.status == mip_status::infeasible && !out.order.empty()) {
-            extra = static_cast<double>(out.cost - p_->base_cost()); // nothing is below the cutoff
-        }
-        auto const grain = static_cast<double>(m.cost_grain());
-        auto const safe = std::ceil((extra - tolerance * std::max(extra, grain)) / grain);
-        if (safe > 0 && safe * grain < 1e18) {
-            auto const cost = p_->base_cost() + static_cast<cost_t>(safe) * m.cost_grain();
-            out.bound = std::max(out.bound, cost);
-        }
     }
 
     [[nodiscard]] auto infeasible() const -> error

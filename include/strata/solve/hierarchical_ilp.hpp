@@ -9,6 +9,7 @@
 #pragma once
 
 #include <strata/detail/level_start.hpp>
+#include <strata/detail/mip_run.hpp>
 #include <strata/error.hpp>
 #include <strata/merge/block_graph.hpp>
 #include <strata/merge/concepts.hpp>
@@ -22,7 +23,6 @@
 #include <strata/units.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -99,13 +99,18 @@ public:
                 }
                 break;
             }
-            auto const answer = backend.solve(m.model(), request(m, out, stop));
+            bool const known = !out.plan.empty();
+            auto const extra = out.cost - m.base_cost();
+            auto const answer = backend.solve(
+                m.model(), detail::request_below(m, known ? &out.plan : nullptr, extra, options_->max_nodes, stop));
             if (!answer) {
                 return answer.error();
             }
             out.nodes += answer->nodes;
             if (slack == 0) {
-                raise_bound(out, m, *answer);
+                out.optimal = answer->status == mip_status::infeasible || answer->status == mip_status::optimal;
+                out.bound =
+                    std::max(out.bound, m.base_cost() + detail::proven_extra(m, *answer, known ? &extra : nullptr));
             }
             if (answer->status == mip_status::infeasible && out.plan.empty() && slack == 0) {
                 return fail(errc::infeasible,
@@ -146,25 +151,18 @@ public:
         if (m.too_large()) {
             return fail(errc::invalid_argument, "strata::hierarchical_relaxation: the model is too large");
         }
-        auto linear = m.model();
-        linear.integer.assign(linear.integer.size(), 0);
-        auto const answer = backend.solve(linear, {.stop = stop});
-        if (!answer) {
-            return answer.error();
+        auto const extra = detail::relaxed_extra(m, backend, stop, "strata::hierarchical_relaxation");
+        if (!extra) {
+            return extra.error();
         }
-        if (answer->status == mip_status::infeasible) {
+        if (*extra == infinite) {
             return fail(errc::infeasible, "strata::hierarchical_relaxation: no plan fits");
         }
-        if (answer->status != mip_status::optimal) {
-            return fail(stop.expired() ? stop.why() : errc::deadline,
-                        "strata::hierarchical_relaxation: stopped before the linear program was solved");
-        }
-        return static_cast<double>(m.base_cost()) + answer->bound * m.cost_unit();
+        return static_cast<double>(m.base_cost()) + *extra;
     }
 
 private:
     static constexpr int attempts = 4;
-    static constexpr double tolerance = 1e-6;
 
     void take(hierarchical_outcome& out, block_plan plan) const
     {
@@ -179,42 +177,6 @@ private:
     [[nodiscard]] static auto proven(hierarchical_outcome const& out) -> bool
     {
         return !out.plan.empty() && out.cost <= out.bound;
-    }
-
-    /// The best plan so far as a start if the model can express it, and otherwise as a cutoff below it.
-    [[nodiscard]] auto
-    request(hierarchical_model const& m, hierarchical_outcome const& out, stop_watch const& stop) const -> mip_request
-    {
-        mip_request r{.max_nodes = options_->max_nodes, .stop = stop};
-        if (out.plan.empty()) {
-            return r;
-        }
-        r.start = m.solution_of(out.plan);
-        if (r.start && violation_of(m.model(), *r.start) > mip_tolerance) {
-            r.start.reset();
-        }
-        if (!r.start) {
-            auto const extra = static_cast<double>(out.cost - m.base_cost());
-            r.cutoff = (extra - 0.5 * static_cast<double>(m.cost_grain())) / m.cost_unit();
-        }
-        return r;
-    }
-
-    /// Costs are multiples of a grain, so a bound may be rounded up to one; first the backend's tolerance is taken off.
-    static void raise_bound(hierarchical_outcome& out, hierarchical_model const& m, mip_outcome const& answer)
-    {
-        if (answer.status == mip_status::infeasible || answer.status == mip_status::optimal) {
-            out.optimal = true;
-        }
-        auto extra = answer.bound * m.cost_unit();
-        if (answer.status == mip_status::infeasible && !out.plan.empty()) {
-            extra = static_cast<double>(out.cost - m.base_cost()); // nothing is below the cutoff
-        }
-        auto const grain = static_cast<double>(m.cost_grain());
-        auto const safe = std::ceil((extra - tolerance * std::max(extra, grain)) / grain);
-        if (safe > 0 && safe * grain < 1e18) {
-            out.bound = std::max(out.bound, m.base_cost() + static_cast<cost_t>(safe) * m.cost_grain());
-        }
     }
 
     block_graph const* g_;
