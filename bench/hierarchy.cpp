@@ -30,6 +30,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/small_gpt.hpp"
 #include "bench/support.hpp"
 #include "examples/zoo/models.hpp"
 
@@ -213,20 +214,11 @@ void kinds(std::string_view name, problem const& p, P const& by)
               << std::flush;
 }
 
-auto small_gpt(std::int64_t layers) -> problem
+auto gpt_of(std::int64_t layers) -> problem
 {
     constexpr auto type = zoo::dtype::fp16;
-    zoo::network n("gpt5", type);
-    auto const loss = zoo::gpt2(n,
-                                {.layers = layers,
-                                 .batch = 8,
-                                 .seq = 1024,
-                                 .width = 1024,
-                                 .hidden = 4096,
-                                 .heads = 16,
-                                 .vocab = 50304,
-                                 .dropout = 0.1,
-                                 .fused = false});
+    zoo::network n("gpt", type);
+    auto const loss = bench::small_gpt(n, layers, 0.1);
     auto const graph = std::move(n).train(loss);
     return lower(graph.value(), roofline_cost(zoo::default_device(type))).value().problem();
 }
@@ -257,10 +249,10 @@ int main(int argc, char** argv)
            "|---|---|---|---|---|---|---|---|---|\n";
     if (smoke) {
         moves = 100;
-        ablation("gpt of 1 layer", small_gpt(1), {95});
+        ablation("gpt of 1 layer", gpt_of(1), {95});
     } else {
         std::vector<int> const budgets = {80, 60, 50, 40, 30, 20};
-        ablation("gpt of 5 layers", small_gpt(5), budgets);
+        ablation("gpt of 5 layers", gpt_of(5), budgets);
         for (auto const* name : {"gpt12", "encdec6_6", "resnet50", "unet4_2"}) {
             if (auto const g = bench::load(name)) {
                 ablation(name, g->numbers, budgets);

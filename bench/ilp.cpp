@@ -15,6 +15,7 @@
 #include <array>
 #include <numeric>
 
+#include "bench/small_gpt.hpp"
 #include "bench/support.hpp"
 #include "examples/zoo/layers.hpp"
 #include "examples/zoo/models.hpp"
@@ -76,19 +77,7 @@ auto tiny_u_net(network& n, int levels) -> value
         n, "binary_cross_entropy", "binary_cross_entropy.backward", zoo::conv(n, "head", x, 1, {.kernel = 1}));
 }
 
-auto gpt(network& n, int layers) -> value
-{
-    return zoo::gpt2(n,
-                     {.layers = layers,
-                      .batch = 8,
-                      .seq = 1024,
-                      .width = 1024,
-                      .hidden = 4096,
-                      .heads = 16,
-                      .vocab = 50304,
-                      .dropout = 0,
-                      .fused = false});
-}
+auto gpt(network& n, int layers) -> value { return bench::small_gpt(n, layers, 0); }
 
 struct instance {
     std::string_view name;

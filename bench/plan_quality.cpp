@@ -11,7 +11,7 @@
 #include <algorithm>
 
 #include "bench/known_results.hpp"
-#include "bench/search_alone.hpp"
+#include "bench/study.hpp"
 #include "bench/support.hpp"
 
 namespace {
@@ -93,23 +93,8 @@ void synthetic(bool smoke, int moves, tally& t)
                  "study's s | "
                  "with search | polished | arena / peak | by |\n"
                  "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
-    std::string_view loaded_name;
-    std::optional<bench::measured_graph> g;
-    for (auto const& known : bench::study) {
-        if (smoke && known.graph != "gpt12") {
-            continue;
-        }
-        if (known.graph != loaded_name) {
-            g = bench::load(known.graph);
-            loaded_name = known.graph;
-        }
-        if (!g) {
-            std::cout << "| " << known.graph << " | not there: skipped |\n";
-            return;
-        }
-        auto const& p = g->numbers;
-        auto const dynamic = peak_of(p, keep_all_order(p)) - p.resident_bytes();
-        auto const bytes = budget::fraction(known.budget / 100.0).resolve(p.resident_bytes(), dynamic);
+    auto const wanted = [&](bench::study_cell const& known) { return !smoke || known.graph == "gpt12"; };
+    bench::for_each_cell(wanted, [&](bench::study_cell const& known, problem const& p, bytes_t bytes) {
         auto const one = ask(p, bytes, cut{.one_shot = true});
         auto const all = ask(p, bytes, default_solver{});
         auto const found = in_sum(p, bytes);
@@ -136,7 +121,7 @@ void synthetic(bool smoke, int moves, tally& t)
                   << " | " << (moves > 0 ? cell(polished.overhead) : "") << " | " << cell(all.arena_over_peak, 4)
                   << " | " << all.solver << (counted && !match ? " (above)" : "") << " |\n"
                   << std::flush;
-    }
+    });
 }
 
 void real(bool smoke, tally& t)

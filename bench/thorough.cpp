@@ -12,7 +12,7 @@
 #include <map>
 
 #include "bench/known_results.hpp"
-#include "bench/search_alone.hpp"
+#include "bench/study.hpp"
 #include "bench/support.hpp"
 
 namespace {
@@ -73,24 +73,11 @@ int main(int argc, char** argv)
     int cells = 0, seeds_reached = 0, slower = 0, searched_cells = 0, searched_reached = 0;
     std::map<op_id, double> slowest; // search alone, by ops
     double worst_arena = 1;
-    std::string_view loaded_name;
-    std::optional<bench::measured_graph> g;
-    for (auto const& known : bench::study) {
+    auto const wanted = [&](bench::study_cell const& known) {
         bool const named = names.empty() || std::find(names.begin(), names.end(), known.graph) != names.end();
-        if (!named || (smoke && (known.graph != "gpt12" || known.budget != 50))) {
-            continue;
-        }
-        if (known.graph != loaded_name) {
-            g = bench::load(known.graph);
-            loaded_name = known.graph;
-        }
-        if (!g) {
-            std::cout << "| " << known.graph << " | not there: skipped |\n";
-            continue;
-        }
-        auto const& p = g->numbers;
-        auto const dynamic = peak_of(p, keep_all_order(p)) - p.resident_bytes();
-        auto const bytes = budget::fraction(known.budget / 100.0).resolve(p.resident_bytes(), dynamic);
+        return named && (!smoke || (known.graph == "gpt12" && known.budget == 50));
+    };
+    bench::for_each_cell(wanted, [&](bench::study_cell const& known, problem const& p, bytes_t bytes) {
         auto const found = bench::search_alone(p, bytes, thorough{}, 2);
         refused += found.valid ? 0 : 1;
         auto const quick = ask(p, bytes, {});
@@ -115,7 +102,7 @@ int main(int argc, char** argv)
                   << cell(known.searched_seconds, 1) << " | "
                   << cell(polished.overhead < 0 ? -1 : std::max(0.0, polished.overhead - known.bound)) << " |\n"
                   << std::flush;
-    }
+    });
     std::cout << "\nsearch alone: " << seeds_reached << " of " << cells << " cells at the study's seeds or below, "
               << slower << " slower than it\npolished: " << searched_reached << " of " << searched_cells
               << " cells at the study's search or below\nlongest search, s:";

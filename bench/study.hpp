@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a solver finds before the plan is certified and has its place in an arena: what the study's numbers are, too.
+// The study's cells, and what a solver finds before the plan is certified and has its place in an arena: what the study's
+// numbers are, too.
 #pragma once
 
 #include <strata/pipeline/planner.hpp>
@@ -8,6 +9,7 @@
 
 #include <algorithm>
 
+#include "bench/known_results.hpp"
 #include "bench/support.hpp"
 
 namespace strata::bench {
@@ -42,6 +44,31 @@ template <solver S>
         a.overhead = 100 * (static_cast<double>(best->cost) / static_cast<double>(p.base_cost()) - 1);
     }
     return a;
+}
+
+/// Calls `f(cell, problem, bytes of its budget)` for each of the study's cells that `wanted` says, as far as their graphs are
+/// there.
+template <class Wanted, class F>
+void for_each_cell(Wanted const& wanted, F const& f)
+{
+    std::string_view loaded_name;
+    std::optional<measured_graph> g;
+    for (auto const& known : study) {
+        if (!wanted(known)) {
+            continue;
+        }
+        if (known.graph != loaded_name) {
+            g = load(known.graph);
+            loaded_name = known.graph;
+        }
+        if (!g) {
+            std::cout << "| " << known.graph << " | not there: skipped |\n";
+            continue;
+        }
+        auto const& p = g->numbers;
+        auto const dynamic = peak_of(p, keep_all_order(p)) - p.resident_bytes();
+        f(known, p, budget::fraction(known.budget / 100.0).resolve(p.resident_bytes(), dynamic));
+    }
 }
 
 } // namespace strata::bench
