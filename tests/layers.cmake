@@ -131,7 +131,8 @@ function(strata_tidy_test)
            COMMAND ${STRATA_CLANG_TIDY} --quiet --config-file=${PROJECT_SOURCE_DIR}/.clang-tidy
                    ${STRATA_ALL_HEADERS_TU} -- ${STRATA_SINGLE_FILE_FLAGS}
            COMMAND_EXPAND_LISTS)
-  set_tests_properties(tidy.headers PROPERTIES LABELS tidy)
+  # First, since it keeps one core busy for as long as many others take together.
+  set_tests_properties(tidy.headers PROPERTIES LABELS tidy COST 100)
 endfunction()
 
 # fuzz/<name>.cpp is the program fuzz_<name>; fuzz/corpus/<name>/ holds inputs that are replayed.
