@@ -4,6 +4,7 @@
 /// stays live after it. Goes forwards, where `promise_of` and the integer program go backwards, and shares no code with them.
 #pragma once
 
+#include <strata/detail/mix.hpp>
 #include <strata/merge/block_graph.hpp>
 #include <strata/merge/option.hpp>
 #include <strata/problem/problem.hpp>
@@ -12,8 +13,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -36,14 +37,21 @@ public:
         }
     }
 
-    /// Tensors between parts.
-    [[nodiscard]] auto tensors() const -> std::size_t { return tensors_.size(); }
+    /// Whether the level is small enough.
+    [[nodiscard]] auto enumerable() const -> bool
+    {
+        bool few = tensors_.size() <= 10 && g_->size() <= 16;
+        for (std::size_t j = 0; j < g_->size(); ++j) {
+            few = few && g_->options(j).size() < 14;
+        }
+        return few;
+    }
 
     /// Least cost under `budget`; nothing when no plan fits.
     [[nodiscard]] auto solve(bytes_t budget) const -> std::optional<cost_t>
     {
         states now;
-        now.emplace(state{0, std::vector<int>(g_->size(), free)}, 0);
+        now.emplace(state{}, 0);
         auto const& items = g_->items();
         for (std::size_t t = 0; t <= items.size(); ++t) {
             for (std::size_t x = 0; x < std::min(t + 1, items.size()); ++x) {
@@ -79,10 +87,24 @@ private:
     using mask = std::uint32_t;
     struct state {
         mask live = 0;
-        std::vector<int> held;
-        friend auto operator<=>(state const&, state const&) = default;
+        std::uint64_t halves = 0; // what each forward half holds, in four bits
+        friend auto operator==(state const&, state const&) -> bool = default;
+
+        [[nodiscard]] auto held(std::size_t part) const -> int
+        {
+            auto const bits = static_cast<int>(halves >> 4 * part & 15U);
+            return bits == 15 ? done : bits - 1;
+        }
+        void hold(std::size_t part, int what)
+        {
+            auto const bits = static_cast<std::uint64_t>(what == done ? 15 : what + 1);
+            halves = (halves & ~(std::uint64_t{15} << 4 * part)) | bits << 4 * part;
+        }
     };
-    using states = std::map<state, cost_t>;
+    struct hash {
+        auto operator()(state const& s) const -> std::size_t { return detail::mix(s.halves ^ detail::mix(s.live)); }
+    };
+    using states = std::unordered_map<state, cost_t, hash>;
 
     void note(half_run const& h)
     {
@@ -98,8 +120,7 @@ private:
     void run(state const& s, cost_t cost, block_run const& r, bytes_t budget, states& next) const
     {
         auto const& p = g_->subject();
-        auto after = s;
-        auto& held = after.held[r.part];
+        auto held = s.held(r.part);
         bool const serves = !g_->part(r.part).backward.empty();
         if (r.which == half::backward) {
             if (r.option == fast_forward || (!g_->part(r.part).forward.empty() && held != r.option)) {
@@ -112,6 +133,8 @@ private:
             }
             held = held == done ? done : r.option == fast_forward ? free : r.option;
         }
+        auto after = s;
+        after.hold(r.part, held);
         auto const& h = g_->run(r);
         mask touched = 0;
         mask read = 0; // live before
@@ -126,8 +149,8 @@ private:
         }
         bytes_t others = p.resident_bytes();
         for (std::size_t j = 0; j < g_->size(); ++j) {
-            if (j != r.part && s.held[j] >= 0) {
-                others += g_->options(j)[static_cast<std::size_t>(s.held[j])].kept;
+            if (j != r.part && s.held(j) >= 0) {
+                others += g_->options(j)[static_cast<std::size_t>(s.held(j))].kept;
             }
         }
         for (std::size_t v = 0; v < tensors_.size(); ++v) {

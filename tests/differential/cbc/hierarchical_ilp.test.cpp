@@ -12,7 +12,7 @@ using namespace strata::test;
 
 TEST_CASE("hierarchical_ilp on cbc: equals the enumeration of its class of plans, with any number of cuts")
 {
-    check_class_of_plans(cbc{}, 60);
+    check_class_of_plans(cbc{}, 150);
 }
 
 TEST_CASE("hierarchical_ilp on cbc: ends at the costs of the reference without its restrictions")

@@ -12,7 +12,7 @@ using namespace strata::test;
 
 TEST_CASE("hierarchical_ilp on glpk: equals the enumeration of its class of plans, with any number of cuts")
 {
-    check_class_of_plans(glpk{}, 80);
+    check_class_of_plans(glpk{}, 250);
 }
 
 TEST_CASE("hierarchical_ilp on glpk: ends at the costs of the reference without its restrictions")

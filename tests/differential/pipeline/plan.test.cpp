@@ -80,7 +80,7 @@ TEST_CASE("plan: a smaller budget's plan is cheaper by no more than the gap")
 {
     int plans = 0;
     int beaten = 0;
-    for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    for (std::uint64_t seed = 0; seed < 25; ++seed) {
         auto const p = random_problem(seed, {.ops = 40, .training = true, .effects = 5, .state = 0, .bytes = 60});
         auto cheapest = max_cost; // of plans for smaller budgets, each by a call of its own
         for (int share = 30; share <= 100; share += 5) {
@@ -99,7 +99,7 @@ TEST_CASE("plan: a smaller budget's plan is cheaper by no more than the gap")
         }
     }
     INFO(plans << " plans, " << beaten << " beaten by a smaller budget's");
-    CHECK(plans > 60);
+    CHECK(plans > 200);
     CHECK(beaten * 20 < plans);
 }
 

@@ -223,6 +223,104 @@ TEST_CASE("capacity_search: what was cut from a full rectangle fits into it agai
     }
 }
 
+/// Fills [0, steps) x `bytes` with rectangles, from the bottom up: a packing without waste that straight cuts need not make.
+auto fill(std::mt19937& random, std::size_t steps, std::size_t bytes, std::size_t largest) -> lifetimes
+{
+    lifetimes pieces;
+    std::vector<std::size_t> top(steps, 0); // of what is filled at each step
+    for (;;) {
+        auto const lowest = std::min_element(top.begin(), top.end());
+        if (*lowest == bytes) {
+            return pieces;
+        }
+        auto const begin = static_cast<std::size_t>(lowest - top.begin());
+        auto const longest = begin + 1 + random() % 3;
+        auto end = begin;
+        for (auto const level = *lowest; end < std::min(longest, steps) && top[end] == level; ++end) {
+        }
+        auto const size = std::min(bytes - *lowest, 1 + random() % largest);
+        for (auto t = begin; t < end; ++t) {
+            top[t] += size;
+        }
+        pieces.push_back({begin, end, static_cast<bytes_t>(size)});
+    }
+}
+
+/// A search that has tried `rounds` rules in vain, so that another one goes first.
+auto search_after(std::uint64_t rounds, lifetimes const& v, bytes_t capacity, std::uint64_t seed)
+{
+    strata::detail::capacity_search s(v, 1, seed);
+    while (rounds-- > 0 && s.run(capacity, 1, {}) == strata::detail::capacity_search::answer::gave_up) {
+    }
+    return s;
+}
+
+TEST_CASE("capacity_search: finds what fits by construction, whichever rule goes first")
+{
+    std::mt19937 random(29);
+    int tight = 0;
+    for (int round = 0; round < 60'000; ++round) {
+        // Few sizes and many ways to place them, or many sizes and few ways; many buffers have the same lives.
+        bool const few_sizes = round % 2 == 0;
+        auto const bytes = static_cast<bytes_t>(few_sizes ? 4 + random() % 6 : 12 + random() % 18);
+        auto v = fill(random, 3 + random() % (few_sizes ? 4 : 2), static_cast<std::size_t>(bytes), few_sizes ? 4 : 9);
+        std::shuffle(v.begin(), v.end(), random);
+        v.resize(v.size() - std::min(v.size() - 1, random() % 4));
+        if (strata::first_fit(v).arena <= bytes) {
+            continue;
+        }
+        ++tight;
+        INFO("round " << round);
+        for (std::uint64_t rounds = 0; rounds < 9; rounds += 1 + random() % 4) {
+            auto s = search_after(rounds, v, bytes, random());
+            REQUIRE(s.run(bytes, 1'000'000, {}) == strata::detail::capacity_search::answer::found);
+        }
+    }
+    CHECK(tight > 1000);
+}
+
+TEST_CASE("capacity_search: small instances that are missed if a little too much is pruned")
+{
+    // Pieces of full rectangles: the load is the smallest capacity.
+    std::vector<lifetimes> const instances{
+        {{2, 3, 4}, {0, 1, 4}, {0, 2, 1}, {3, 4, 4}, {1, 2, 3}, {1, 4, 1}}, // a lifted buffer lies one too high
+        {{1, 2, 3}, {2, 4, 1}, {3, 4, 3}, {2, 3, 4}, {1, 3, 2}, {3, 4, 3}, {0, 2, 3}}, // one that lifts is overlooked
+        // The last choice of four is left out.
+        {{0, 2, 2}, {1, 3, 3}, {0, 3, 5}, {0, 2, 2}, {1, 2, 7}, {2, 3, 8}, {0, 1, 8}, {1, 3, 2}, {2, 3, 3}, {0, 1, 4}},
+        // Of buffers with the same lives the larger one must lie below.
+        {{1, 4, 4},
+         {3, 4, 6},
+         {0, 1, 2},
+         {3, 4, 4},
+         {0, 2, 3},
+         {1, 3, 7},
+         {0, 1, 4},
+         {3, 4, 1},
+         {2, 4, 1},
+         {3, 4, 3},
+         {0, 1, 9},
+         {3, 4, 9},
+         {0, 3, 3},
+         {1, 2, 4},
+         {2, 3, 6},
+         {0, 2, 7},
+         {2, 3, 7}},
+    };
+    std::vector<bytes_t> const optima{5, 8, 21, 28};
+    using answer = strata::detail::capacity_search::answer;
+    for (std::size_t i = 0; i < instances.size(); ++i) {
+        auto const& v = instances[i];
+        CHECK(strata::max_load(v).value() == optima[i]);
+        for (std::uint64_t seed = 0; seed < 100; ++seed) {
+            for (std::uint64_t rounds = 0; rounds < 9; ++rounds) {
+                CAPTURE(i, seed, rounds);
+                auto s = search_after(rounds, v, optima[i], seed);
+                REQUIRE(s.run(optima[i], 1'000'000, {}) == answer::found);
+            }
+        }
+    }
+}
+
 TEST_CASE("place: any alignment gives a valid placement between load and first fit")
 {
     std::mt19937 random(12);
