@@ -28,10 +28,10 @@ squeeze(placement x, bytes_t capacity, std::int64_t effort, std::uint64_t seed, 
     if (x.arena <= capacity) {
         return x;
     }
-    basic_packer<Lazy> packer(x.lifetimes, x.alignment);
-    (void)packer.pack(order_of(x.lifetimes, packing_order::crowd_area), occupancy::fit::lowest);
+    basic_packer<Lazy> pack(x.lifetimes, x.alignment);
+    (void)pack.pack(order_of(x.lifetimes, packing_order::crowd_area), basic_occupancy<Lazy>::fit::lowest);
     basic_ejection_search<Lazy> search(x.lifetimes, x.alignment, seed);
-    if (search.run(packer.offsets(), capacity, effort / 2, stop) || search.run(x.offsets, capacity, effort / 2, stop)) {
+    if (search.run(pack.offsets(), capacity, effort / 2, stop) || search.run(x.offsets, capacity, effort / 2, stop)) {
         return make_placement(std::move(x.lifetimes), search.offsets(), x.alignment);
     }
     return x;
