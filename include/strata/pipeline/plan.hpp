@@ -56,19 +56,19 @@ template <class Lazy = void>
     return std::optional<lazy<problem, Lazy>>(*std::move(made));
 }
 
-/// Places `s` until it takes at most `room` bytes and wastes no more than half a percent, or a fixed effort is spent.
+/// Places `s`, whose largest load is `load`, within `room` bytes, and then so that it wastes no more than half a percent;
+/// stops when a fixed effort is spent.
 template <class = void>
 [[nodiscard]] auto
 place_well(problem const& p, schedule const& s, bytes_t load, bytes_t room, limits const& lim, stop_watch const& stop)
     -> result<placement>
 {
     constexpr std::int64_t least = 100'000;
-    constexpr std::int64_t most = 600'000;
-    constexpr bytes_t near = 64; // what misses the room by more than this share of it will hardly fit
+    constexpr std::int64_t most = 500'000;
+    constexpr bytes_t near = 64; // what misses its aim by more than this share of it will hardly get there
     auto buffers = lifetimes_of(p, s);
     auto const n = static_cast<std::int64_t>(buffers.size());
     auto const thorough = std::clamp(n * n, least, most);
-    auto const good = load + load / 200;
     place_options how{.alignment = p.alignment(), .target = room, .effort = thorough, .seed = lim.seed, .stop = stop};
     if (stop.expired()) {
         // A handful of packings in other orders comes even when time is up: a plan is worth nothing without its place.
@@ -76,11 +76,13 @@ place_well(problem const& p, schedule const& s, bytes_t load, bytes_t room, limi
         how.stop = {};
     }
     auto placed = place(std::move(buffers), how);
-    if (placed && placed->arena > room && placed->arena <= room + room / near) {
-        placed = squeeze(*std::move(placed), room, thorough, lim.seed, stop);
+    auto const nearly = [&](bytes_t aim) { return placed && placed->arena <= aim + aim / near; };
+    auto const good = std::min(room, load + load / 200);
+    if (nearly(room)) {
+        placed = squeeze(*std::move(placed), room, 2 * thorough, lim.seed, stop);
     }
-    if (placed && placed->arena <= room && placed->arena > good) {
-        placed = squeeze(*std::move(placed), good, thorough, lim.seed, stop); // needs not succeed
+    if (nearly(good) && placed->arena <= room) {
+        placed = squeeze(*std::move(placed), good, 4 * thorough, lim.seed, stop);
     }
     return placed;
 }
@@ -174,15 +176,17 @@ template <class Lazy, solver S>
             cost_of_failed = now->certificate.cost;
             placed_in = std::min(placed_in, placed->arena + p.resident_bytes());
             more = eased || spare.raise(missing, missing_at(p, now->schedule, *placed, room));
-        } else if (!made || now->certificate.cost < made->certificate.cost) {
+        } else {
             now->placement = *std::move(placed);
-            made = *std::move(now);
+            if (!made || better(*now, *made)) {
+                made = *std::move(now);
+            }
         }
         if (made) {
-            // Whether holding back less had been enough: worth asking once, if the costs lie apart.
+            // Whether holding back less had been enough: worth asking once, if there is something to gain.
             bool const gain = static_cast<double>(made->certificate.cost - cost_of_failed) >
                               2e-3 * static_cast<double>(p.base_cost());
-            if (i == 0 || eased || !gain || stop.expired()) {
+            if (i == 0 || eased || !(gain || wasteful(*made)) || stop.expired()) {
                 break;
             }
             spare.ease();
