@@ -56,8 +56,9 @@ template <class = void>
 ///
 /// First, as many bytes as were missing, from all ops but those around the instant where memory is tightest: lifetimes that
 /// must fit without a gap at one instant still pack, those that must do so all the time do not; and the least cost is
-/// decided at the tightest instant. Then, what is still missing is taken where it is missing. If that does not lead to an
-/// end soon, the same is taken from all ops, and twice as much each time, so that whatever leaves room is found.
+/// decided at the tightest instant. Then, what is still missing is taken where it is missing, and half of it elsewhere. If
+/// that leads nowhere soon, the same is taken from all ops: more than twice as much each time, and when that leaves no plan,
+/// halfway between what was too little and what is too much.
 template <class Lazy = void>
 class basic_reserve {
 public:
