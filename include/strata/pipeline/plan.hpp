@@ -56,12 +56,22 @@ template <class Lazy = void>
     return std::optional<lazy<problem, Lazy>>(*std::move(made));
 }
 
+/// How long to look for a placement.
+enum class patience : std::uint8_t {
+    some,
+    more, ///< what nearly fits is squeezed
+};
+
 /// Places `s`, whose largest load is `load`, within `room` bytes, and then so that it wastes no more than half a percent;
 /// stops when a fixed effort is spent.
 template <class = void>
-[[nodiscard]] auto
-place_well(problem const& p, schedule const& s, bytes_t load, bytes_t room, limits const& lim, stop_watch const& stop)
-    -> result<placement>
+[[nodiscard]] auto place_well(problem const& p,
+                              schedule const& s,
+                              bytes_t load,
+                              bytes_t room,
+                              patience how_long,
+                              limits const& lim,
+                              stop_watch const& stop) -> result<placement>
 {
     constexpr std::int64_t least = 100'000;
     constexpr std::int64_t most = 500'000;
@@ -78,11 +88,12 @@ place_well(problem const& p, schedule const& s, bytes_t load, bytes_t room, limi
     auto placed = place(std::move(buffers), how);
     auto const nearly = [&](bytes_t aim) { return placed && placed->arena <= aim + aim / near; };
     auto const good = std::min(room, load + load / 200);
-    if (nearly(room)) {
+    if (how_long == patience::more && nearly(room)) {
         placed = squeeze(*std::move(placed), room, 2 * thorough, lim.seed, stop);
     }
-    if (nearly(good) && placed->arena <= room) {
-        placed = squeeze(*std::move(placed), good, 4 * thorough, lim.seed, stop);
+    if (placed && placed->arena <= room && placed->arena > good) {
+        placed = nearly(good) ? squeeze(*std::move(placed), good, 4 * thorough, lim.seed, stop)
+                              : improve(*std::move(placed), {good, thorough, lim.seed, stop});
     }
     return placed;
 }
@@ -165,7 +176,9 @@ template <class Lazy, solver S>
         if (!now) {
             return now;
         }
-        auto placed = place_well(p, now->schedule, now->certificate.peak - p.resident_bytes(), room, lim, stop);
+        // Planning again makes the first plan better besides, so squeezing it is not worth the time.
+        auto const load = now->certificate.peak - p.resident_bytes();
+        auto placed = place_well(p, now->schedule, load, room, i == 0 ? patience::some : patience::more, lim, stop);
         if (!placed) {
             return std::move(placed).error();
         }
@@ -233,7 +246,8 @@ template <class Lazy, solver S>
     auto made = place_within(with, bytes, lim, stop, s, known);
     if constexpr (polishing<S>) {
         auto const place = [&](schedule const& now, bytes_t load, stop_watch const& until) {
-            return place_well(with.subject(), now, load, bytes - with.subject().resident_bytes(), lim, until);
+            return place_well(
+                with.subject(), now, load, bytes - with.subject().resident_bytes(), patience::some, lim, until);
         };
         return made ? refine(with, bytes, *std::move(made), lim, stop, s.polish, place) : std::move(made);
     } else {
