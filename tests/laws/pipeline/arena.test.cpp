@@ -57,7 +57,7 @@ auto found_by_taking_off(problem const& p, bytes_t bytes, bool& first) -> bool
 TEST_CASE("plan: a plan has its place wherever taking what is missing off the whole budget leads to one")
 {
     int later = 0; // plans that did not fit in one piece at once
-    for (std::uint64_t seed : {2, 4, 3, 5}) {
+    for (std::uint64_t seed : {2U, 4U, 3U, 5U}) {
         auto const p = random_problem(seed / 2,
                                       {.ops = 100,
                                        .training = seed % 2 == 1,
