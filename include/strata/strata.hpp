@@ -50,6 +50,7 @@
 #include <strata/place/place.hpp>
 #include <strata/place/placement.hpp>
 #include <strata/place/skyline.hpp>
+#include <strata/place/squeeze.hpp>
 #include <strata/problem/aliased_spec.hpp>
 #include <strata/problem/effects.hpp>
 #include <strata/problem/fingerprint.hpp>

@@ -9,6 +9,7 @@
 #include <strata/pipeline/planner.hpp>
 #include <strata/pipeline/refine.hpp>
 #include <strata/place/place.hpp>
+#include <strata/place/squeeze.hpp>
 #include <strata/problem/fingerprint.hpp>
 #include <strata/problem/problem.hpp>
 #include <strata/schedule/schedule.hpp>
@@ -55,18 +56,29 @@ template <class Lazy = void>
     return std::optional<lazy<problem, Lazy>>(*std::move(made));
 }
 
-/// Places `s` until it takes at most `room` bytes and wastes no more than half a percent, or a fixed effort is spent.
+/// How long to look for a placement.
+enum class patience : std::uint8_t {
+    some,
+    more, ///< what nearly fits is squeezed
+};
+
+/// Places `s`, whose largest load is `load`, within `room` bytes, and then so that it wastes no more than half a percent;
+/// stops when a fixed effort is spent.
 template <class = void>
-[[nodiscard]] auto
-place_well(problem const& p, schedule const& s, bytes_t load, bytes_t room, limits const& lim, stop_watch const& stop)
-    -> result<placement>
+[[nodiscard]] auto place_well(problem const& p,
+                              schedule const& s,
+                              bytes_t load,
+                              bytes_t room,
+                              patience how_long,
+                              limits const& lim,
+                              stop_watch const& stop) -> result<placement>
 {
     constexpr std::int64_t least = 100'000;
     constexpr std::int64_t most = 500'000;
+    constexpr bytes_t near = 64; // what misses its aim by more than this share of it will hardly get there
     auto buffers = lifetimes_of(p, s);
     auto const n = static_cast<std::int64_t>(buffers.size());
     auto const thorough = std::clamp(n * n, least, most);
-    auto const good = load + load / 200;
     place_options how{.alignment = p.alignment(), .target = room, .effort = thorough, .seed = lim.seed, .stop = stop};
     if (stop.expired()) {
         // A handful of packings in other orders comes even when time is up: a plan is worth nothing without its place.
@@ -74,8 +86,14 @@ place_well(problem const& p, schedule const& s, bytes_t load, bytes_t room, limi
         how.stop = {};
     }
     auto placed = place(std::move(buffers), how);
+    auto const nearly = [&](bytes_t aim) { return placed && placed->arena <= aim + aim / near; };
+    auto const good = std::min(room, load + load / 200);
+    if (how_long == patience::more && nearly(room)) {
+        placed = squeeze(*std::move(placed), room, 2 * thorough, lim.seed, stop);
+    }
     if (placed && placed->arena <= room && placed->arena > good) {
-        return improve(*std::move(placed), {good, thorough, lim.seed, stop}); // needs not succeed
+        placed = nearly(good) ? squeeze(*std::move(placed), good, 4 * thorough, lim.seed, stop)
+                              : improve(*std::move(placed), {good, thorough, lim.seed, stop});
     }
     return placed;
 }
@@ -98,13 +116,36 @@ struct polished {
     }
 };
 
+/// `found` as a schedule, judged, with its certificate; not placed yet.
+/// Errors: `invalid_plan` if the judge refuses it.
+template <class Lazy>
+[[nodiscard]] auto certify(basic_planner<Lazy> const& with, bytes_t bytes, cost_t lower_bound, candidate const& found)
+    -> result<certified_plan>
+{
+    auto const& p = with.subject();
+    certified_plan now;
+    now.schedule = free_early(p, found.order);
+    auto const judged = validate(p, now.schedule, bytes);
+    if (!judged.ok()) {
+        return fail(errc::invalid_plan,
+                    "strata::plan: solver '" + found.name +
+                        "' gave a plan that the judge refuses: " + judged.violations.front().message);
+    }
+    now.certificate = {.budget = bytes,
+                       .peak = judged.peak,
+                       .keep_all_peak = with.keep_all_peak(),
+                       .resident = p.resident_bytes(),
+                       .cost = judged.cost,
+                       .base_cost = p.base_cost(),
+                       .lower_bound = lower_bound,
+                       .solver = found.name};
+    return now;
+}
+
 /// Finds, judges and places a plan for `bytes`.
 ///
-/// When its arena turns out larger than what is left, bytes are held back from ops and the step is planned again, and
-/// polished. First, as many as were missing, from all ops but those around the instant where memory is tightest: lifetimes
-/// that must fit without a gap at one instant still pack, those that must do so all the time do not; and the least cost
-/// is decided at the tightest instant. Then, what is still missing is taken where it is missing. Once a plan has its
-/// place, one in the middle between what failed and what did not is tried, if there is something to gain.
+/// When its arena turns out larger than what is left, bytes are held back from ops (see `reserve`) and the step is planned
+/// again, and polished. Once a plan has its place, one for which less is held back is tried, if there is something to gain.
 template <class Lazy, solver S>
 [[nodiscard]] auto place_within(basic_planner<Lazy> const& with,
                                 bytes_t bytes,
@@ -113,8 +154,7 @@ template <class Lazy, solver S>
                                 S const& s,
                                 candidate const* known) -> result<certified_plan>
 {
-    constexpr int attempts = 6;
-    constexpr op_id window = 20; // a share of the ops, to each side of the tightest instant
+    constexpr int attempts = 16;
     auto const& p = with.subject();
     auto const room = bytes - p.resident_bytes();
     auto const studied = with.analyse(bytes, stop);
@@ -127,89 +167,60 @@ template <class Lazy, solver S>
         return std::move(best).error();
     }
     auto const bound = with.tighten(bytes, *best, proven, stop);
-    auto const tightest = studied->points.front();
-    auto const around = p.op_count() / window;
-    using bytes_by_op = std::vector<bytes_t>;
+    basic_reserve<Lazy> spare(p, studied->points.front());
     std::optional<lazy<certified_plan, Lazy>> made; // the best that has its place
-    bytes_by_op held(static_cast<std::size_t>(p.op_count()), 0);
-    bytes_by_op fails; // what was held back when last a plan had no place
     auto cost_of_failed = best->cost;
     auto placed_in = max_bytes; // fewest bytes that some plan took in one piece
     for (int i = 0; i < attempts; ++i) {
-        certified_plan now;
-        now.schedule = free_early(p, best->order);
-        auto const judged = validate(p, now.schedule, bytes);
-        if (!judged.ok()) {
-            return fail(errc::invalid_plan,
-                        "strata::plan: solver '" + best->name +
-                            "' gave a plan that the judge refuses: " + judged.violations.front().message);
+        auto now = certify(with, bytes, bound.cost, *best);
+        if (!now) {
+            return now;
         }
-        auto placed = place_well(p, now.schedule, judged.peak - p.resident_bytes(), room, lim, stop);
+        // Planning again makes the first plan better besides, so squeezing it is not worth the time.
+        auto const load = now->certificate.peak - p.resident_bytes();
+        auto placed = place_well(p, now->schedule, load, room, i == 0 ? patience::some : patience::more, lim, stop);
         if (!placed) {
             return std::move(placed).error();
         }
         auto const missing = placed->arena - room;
-        bool const refined = made.has_value();
-        bytes_by_op more; // to hold back
-        if (missing <= 0) {
-            if (!made || judged.cost < made->certificate.cost) {
-                now.placement = *std::move(placed);
-                now.certificate = {.budget = bytes,
-                                   .peak = judged.peak,
-                                   .keep_all_peak = with.keep_all_peak(),
-                                   .resident = p.resident_bytes(),
-                                   .cost = judged.cost,
-                                   .base_cost = p.base_cost(),
-                                   .lower_bound = bound.cost,
-                                   .solver = best->name};
-                made = std::move(now);
-            }
-        } else {
-            fails = held;
-            cost_of_failed = judged.cost;
+        bool const eased = made.has_value();
+        bool more = true; // to try
+        if (missing > 0) {
+            cost_of_failed = now->certificate.cost;
             placed_in = std::min(placed_in, placed->arena + p.resident_bytes());
-            more = missing_at(p, now.schedule, *placed, room);
+            more = eased || spare.raise(missing, missing_at(p, now->schedule, *placed, room));
+        } else {
+            now->placement = *std::move(placed);
+            if (!made || better(*now, *made)) {
+                made = *std::move(now);
+            }
         }
         if (made) {
-            // Whether holding back less had been enough: worth asking once, if the costs lie apart.
+            // Whether holding back less had been enough: worth asking once, if there is something to gain.
             bool const gain = static_cast<double>(made->certificate.cost - cost_of_failed) >
                               2e-3 * static_cast<double>(p.base_cost());
-            if (i == 0 || refined || !gain || stop.expired()) {
-                return *std::move(made);
-            }
-            std::transform(held.begin(), held.end(), fails.begin(), held.begin(), [](bytes_t works, bytes_t failed) {
-                return failed + (works - failed) / 2;
-            });
-        } else {
-            // Near the tightest instant only if all else does not change the plan.
-            for (op_id o = 0; o < p.op_count(); ++o) {
-                auto const k = static_cast<std::size_t>(o);
-                if (o < tightest - around || o > tightest + around) {
-                    held[k] += i == 0 ? missing : std::exchange(more[k], 0);
-                }
-            }
-        }
-        auto const before = *std::move(best);
-        for (bool again = false;; again = true) {
-            auto const eased = hold_back(p, bytes, held);
-            if (!eased) {
-                return eased.error();
-            }
-            best = basic_planner<Lazy>(*eased).best_order(
-                bytes, *studied, lim, stop, polished<S>{s, p.op_count()}, &before);
-            if (again || made || !best || best->order != before.order) {
+            if (i == 0 || eased || !(gain || wasteful(*made)) || stop.expired()) {
                 break;
             }
-            std::transform(held.begin(), held.end(), more.begin(), held.begin(), std::plus<>());
+            spare.ease();
         }
-        if (!best && made) {
-            return *std::move(made);
+        for (auto const before = *best; more; ++i) {
+            auto const tighter = hold_back(p, bytes, spare.held());
+            if (!tighter) {
+                return tighter.error();
+            }
+            best = basic_planner<Lazy>(*tighter).best_order(
+                bytes, *studied, lim, stop, polished<S>{s, p.op_count()}, &before);
+            if (!best && !made && best.error().code != errc::infeasible) {
+                return std::move(best).error();
+            }
+            if (made || i == attempts || (best && best->order != before.order)) {
+                break;
+            }
+            more = best ? spare.raise_again() : spare.lower();
         }
-        if (!best && best.error().code == errc::infeasible) {
-            break; // of the eased step
-        }
-        if (!best) {
-            return std::move(best).error();
+        if (!more || !best) {
+            break;
         }
     }
     if (made) {
@@ -235,7 +246,8 @@ template <class Lazy, solver S>
     auto made = place_within(with, bytes, lim, stop, s, known);
     if constexpr (polishing<S>) {
         auto const place = [&](schedule const& now, bytes_t load, stop_watch const& until) {
-            return place_well(with.subject(), now, load, bytes - with.subject().resident_bytes(), lim, until);
+            return place_well(
+                with.subject(), now, load, bytes - with.subject().resident_bytes(), patience::some, lim, until);
         };
         return made ? refine(with, bytes, *std::move(made), lim, stop, s.polish, place) : std::move(made);
     } else {

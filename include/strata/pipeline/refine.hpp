@@ -24,6 +24,23 @@ namespace strata::detail {
 template <class S>
 concept polishing = requires(S const& s) { requires solver<std::remove_cvref_t<decltype(s.polish)>>; };
 
+/// Whether the arena takes half a percent more than the load.
+template <class = void>
+[[nodiscard]] auto wasteful(certified_plan const& x) -> bool
+{
+    auto const load = x.certificate.peak - x.certificate.resident;
+    return x.placement.arena > load + load / 200;
+}
+
+/// Whether `x` is the better plan of a step: the cheaper one, where wasting half a percent of the bytes is worth as much
+/// as half a percent of the time.
+template <class = void>
+[[nodiscard]] auto better(certified_plan const& x, certified_plan const& y) -> bool
+{
+    auto const fine = [](certified_plan const& z) { return wasteful(z) ? z.certificate.base_cost / 200 : 0; };
+    return x.certificate.cost + fine(x) < y.certificate.cost + fine(y);
+}
+
 /// The plan `made` under `bytes`, improved by `refiner` where what it finds has a place within `bytes`.
 ///
 /// A polished plan fills the budget to the last byte, and such a plan may not pack. Polishing before anything has its place
@@ -72,7 +89,9 @@ template <class Lazy, solver S, class Place>
             now.certificate.peak = judged.peak;
             now.certificate.cost = judged.cost;
             now.certificate.solver = on.best()->name;
-            made = std::move(now);
+            if (better(now, made)) {
+                made = std::move(now);
+            }
             if (!stop.timed()) {
                 break; // a fixed number of moves has been made
             }
