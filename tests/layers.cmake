@@ -25,6 +25,7 @@ function(strata_catch_layer layer)
   endif()
   add_executable(strata_${layer} ${sources})
   target_link_libraries(strata_${layer} PRIVATE strata_catch_main strata_dev_flags strata_zoo)
+  target_compile_definitions(strata_${layer} PRIVATE STRATA_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   strata_link_all(strata_${layer})
   target_precompile_headers(strata_${layer} PRIVATE support/catch.hpp)
   # Without NoTests a name that Catch reads as a pattern would select nothing, and pass.

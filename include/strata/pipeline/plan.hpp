@@ -100,7 +100,7 @@ template <class = void>
 
 /// Solver `s`, and then moves of polish, fewer the longer the step is.
 template <solver S>
-struct polished {
+struct solve_then_polish {
     S const& s;
     op_id ops;
 
@@ -210,7 +210,7 @@ template <class Lazy, solver S>
                 return tighter.error();
             }
             best = basic_planner<Lazy>(*tighter).best_order(
-                bytes, *studied, lim, stop, polished<S>{s, p.op_count()}, &before);
+                bytes, *studied, lim, stop, solve_then_polish<S>{s, p.op_count()}, &before);
             if (!best && !made && best.error().code != errc::infeasible) {
                 return std::move(best).error();
             }

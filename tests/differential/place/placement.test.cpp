@@ -3,7 +3,6 @@
 #include <strata/place/place.hpp>
 
 #include <algorithm>
-#include <cstdlib>
 #include <fstream>
 #include <random>
 #include <sstream>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "tests/support/catch.hpp"
+#include "tests/support/data_folder.hpp"
 
 namespace {
 
@@ -336,18 +336,6 @@ TEST_CASE("place: any alignment gives a valid placement between load and first f
         CHECK(r.arena >= strata::max_load(v).value());
         CHECK(r.lifetimes == v);
     }
-}
-
-auto data_folder() -> std::string
-{
-    if (auto const* set = std::getenv("STRATA_DATA")) {
-        return set;
-    }
-#ifdef STRATA_SOURCE_DIR
-    return std::string(STRATA_SOURCE_DIR) + "/../shared/data";
-#else
-    return "../shared/data";
-#endif
 }
 
 TEST_CASE("place: published hard instances of MiniMalloc are placed within their capacity")
