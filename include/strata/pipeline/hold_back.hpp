@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <functional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -79,7 +78,7 @@ public:
     [[nodiscard]] auto raise(bytes_t missing, std::vector<bytes_t> here) -> bool
     {
         fails_ = held_;
-        missing_ = missing;
+        missing_ = missing = std::min(missing, huge);
         if (++failures_ > patient) {
             too_little_ = taken_;
             return take_everywhere();
@@ -90,7 +89,7 @@ public:
         for (std::size_t o = 0; o < held_.size(); ++o) {
             auto const apart = static_cast<op_id>(o) - tightest_;
             if (apart < -around_ || apart > around_) {
-                held_[o] += std::max(missing / 2, std::exchange(here[o], 0));
+                held_[o] += std::max(missing / 2, std::min(std::exchange(here[o], 0), huge));
             }
         }
         rest_ = std::move(here);
@@ -103,7 +102,9 @@ public:
         if (failures_ > patient || std::all_of(rest_.begin(), rest_.end(), [](bytes_t b) { return b == 0; })) {
             return raise(missing_, std::vector<bytes_t>(held_.size(), missing_));
         }
-        std::transform(held_.begin(), held_.end(), rest_.begin(), held_.begin(), std::plus<>());
+        std::transform(held_.begin(), held_.end(), rest_.begin(), held_.begin(), [](bytes_t held, bytes_t rest) {
+            return held + std::min(rest, huge);
+        });
         rest_.clear();
         return true;
     }
@@ -127,12 +128,13 @@ public:
     }
 
 private:
-    static constexpr int patient = 4;   // failures after which bytes are held back from all ops alike
-    static constexpr op_id window = 20; // a share of the ops, to each side of the tightest instant
+    static constexpr int patient = 4;               // failures after which bytes are held back from all ops alike
+    static constexpr op_id window = 20;             // a share of the ops, to each side of the tightest instant
+    static constexpr bytes_t huge = max_bytes / 64; // more than any memory; keeps the sums in range
 
     auto take_everywhere() -> bool
     {
-        taken_ = std::min(2 * too_little_ + missing_, too_little_ + (too_much_ - too_little_) / 2);
+        taken_ = std::min(2 * std::min(too_little_, 16 * huge) + missing_, too_little_ + (too_much_ - too_little_) / 2);
         fails_.assign(held_.size(), too_little_);
         held_.assign(held_.size(), taken_);
         return taken_ > too_little_;

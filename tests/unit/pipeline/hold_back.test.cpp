@@ -112,3 +112,15 @@ TEST_CASE(
     }
     CHECK(r.held() == std::vector<bytes_t>(40, 0));
 }
+
+TEST_CASE("reserve: stays within 64 bits however much is missing")
+{
+    auto const p = make(chain_spec(40));
+    constexpr auto missing = max_bytes - 1;
+    strata::detail::reserve r(p, 10);
+    for (int i = 0; i < 40; ++i) {
+        (void)(i % 3 == 2 ? r.raise_again() : r.raise(missing, std::vector<bytes_t>(40, missing)));
+        CHECK(*std::min_element(r.held().begin(), r.held().end()) >= 0);
+    }
+    CHECK(r.held()[10] > max_bytes / 4);
+}
