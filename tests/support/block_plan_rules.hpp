@@ -14,7 +14,8 @@
 
 namespace strata::test {
 
-/// The first rule of `block_plan` that `plan` breaks; empty when it breaks none.
+/// The first rule of `block_plan` that `plan` breaks; empty when it breaks none. Written apart from `is_block_plan`, which it
+/// judges too.
 inline auto broken_rule(block_graph const& g, block_plan const& plan) -> std::string
 {
     std::size_t next = 0; // item whose first run is to come

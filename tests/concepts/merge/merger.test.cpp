@@ -7,30 +7,20 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/support/archetype.hpp"
 #include "tests/support/catch.hpp"
 
 namespace {
 
 using namespace strata;
+using namespace strata::test;
 using strata::detail::choosing_merger;
 using strata::detail::named_merger;
 
-/// The least that is a merger: no default construction, no copy, no address, no comma.
-struct archetype {
-    explicit archetype(int /*only_way*/) {}
-    archetype(archetype const&) = delete;
-    archetype(archetype&&) = default;
-    auto operator=(archetype const&) -> archetype& = delete;
-    auto operator=(archetype&&) -> archetype& = delete;
-    ~archetype() = default;
-    auto operator&() const = delete;
-    template <class T>
-    void operator,(T const&) const = delete;
-
-    struct label { // converts, and is nothing else
-        operator std::string_view() const { return "archetype"; }
-    };
-    [[nodiscard]] auto name() const -> label { return {}; }
+/// The least that is a merger.
+struct archetype : bare {
+    using bare::bare;
+    [[nodiscard]] auto name() const -> archetype_name { return {}; }
     [[nodiscard]] auto merge(block_graph const& g, bytes_t /*budget*/, stop_watch const& /*stop*/) const
         -> std::optional<block_plan>
     {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/support/archetype.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/problems.hpp"
 
@@ -20,22 +21,10 @@ using namespace strata::test;
 using strata::detail::named_partitioner;
 using strata::detail::splitting_partitioner;
 
-/// The least that is a partitioner: no default construction, no copy, no address, no comma.
-struct archetype {
-    explicit archetype(int /*only_way*/) {}
-    archetype(archetype const&) = delete;
-    archetype(archetype&&) = default;
-    auto operator=(archetype const&) -> archetype& = delete;
-    auto operator=(archetype&&) -> archetype& = delete;
-    ~archetype() = default;
-    auto operator&() const = delete;
-    template <class T>
-    void operator,(T const&) const = delete;
-
-    struct label { // converts, and is nothing else
-        operator std::string_view() const { return "archetype"; }
-    };
-    [[nodiscard]] auto name() const -> label { return {}; }
+/// The least that is a partitioner.
+struct archetype : bare {
+    using bare::bare;
+    [[nodiscard]] auto name() const -> archetype_name { return {}; }
     [[nodiscard]] auto split(problem const& /*p*/, std::span<op_id const> ops) const -> std::vector<part>
     {
         if (ops.size() < 2) {

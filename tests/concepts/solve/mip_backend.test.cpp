@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "tests/support/archetype.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/problems.hpp"
 
@@ -18,22 +19,10 @@ using namespace strata::test;
 using strata::detail::named_backend;
 using strata::detail::solving_backend;
 
-/// The least that is a backend: no default construction, no copy, no address, no comma. It knows only the start.
-struct archetype {
-    explicit archetype(int /*only_way*/) {}
-    archetype(archetype const&) = delete;
-    archetype(archetype&&) = default;
-    auto operator=(archetype const&) -> archetype& = delete;
-    auto operator=(archetype&&) -> archetype& = delete;
-    ~archetype() = default;
-    auto operator&() const = delete;
-    template <class T>
-    void operator,(T const&) const = delete;
-
-    struct label { // converts, and is nothing else
-        operator std::string_view() const { return "archetype"; }
-    };
-    [[nodiscard]] auto name() const -> label { return {}; }
+/// The least that is a backend. It knows only the start.
+struct archetype : bare {
+    using bare::bare;
+    [[nodiscard]] auto name() const -> archetype_name { return {}; }
     [[nodiscard]] auto solve(mip_model const& m, mip_request const& r) const -> result<mip_outcome>
     {
         if (auto e = check_model(m)) {

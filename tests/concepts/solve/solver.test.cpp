@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "tests/support/archetype.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/problems.hpp"
 
@@ -21,22 +22,10 @@ using namespace strata::test;
 using strata::detail::named_solver;
 using strata::detail::proposing_solver;
 
-/// The least that is a solver: no default construction, no copy, no address, no comma.
-struct archetype {
-    explicit archetype(int /*only_way*/) {}
-    archetype(archetype const&) = delete;
-    archetype(archetype&&) = default;
-    auto operator=(archetype const&) -> archetype& = delete;
-    auto operator=(archetype&&) -> archetype& = delete;
-    ~archetype() = default;
-    auto operator&() const = delete;
-    template <class T>
-    void operator,(T const&) const = delete;
-
-    struct label { // converts, and is nothing else
-        operator std::string_view() const { return "archetype"; }
-    };
-    [[nodiscard]] auto name() const -> label { return {}; }
+/// The least that is a solver.
+struct archetype : bare {
+    using bare::bare;
+    [[nodiscard]] auto name() const -> archetype_name { return {}; }
     void solve(search& on) const
     {
         on.propose({.make = [&p = on.subject()] { return keep_all_order(p); }, .name = "archetype"});
