@@ -13,7 +13,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -182,29 +181,31 @@ using priced_cuts_at = basic_priced_cuts_at<>;
 
 /// Proposes the orders of priced cuts at the search's most telling time points, with two weights of the bytes of replays.
 struct priced_cuts {
-    int points = 6;                  ///< time points used
-    int rounds = 80;                 ///< most orders per point and weight
-    std::int64_t effort = 1'000'000; ///< ops in all orders together; beyond, there are fewer orders, but at least four
+    int points = 6;  ///< time points used
+    int rounds = 80; ///< most orders per point and weight
+    /// Orders take longer the longer they are, and longer to mend: beyond so many squared ops in all orders together there
+    /// are fewer orders, but at least four per point and weight.
+    double effort = 3e9;
 
     [[nodiscard]] static constexpr auto name() noexcept -> std::string_view { return "priced_cuts"; }
     template <class Lazy>
     void solve(basic_search<Lazy>& on) const
     {
         auto const at = on.points().first(std::min(on.points().size(), static_cast<std::size_t>(points)));
-        auto const affordable = effort / (2 * std::max<std::int64_t>(1, on.subject().op_count() * points));
-        auto const orders = std::clamp<std::int64_t>(affordable, 4, rounds);
+        auto const ops = static_cast<double>(std::max<op_id>(1, on.subject().op_count()));
+        auto const orders = static_cast<int>(std::clamp<double>(effort / (2 * ops * ops * points), 4, rounds));
         int vain = 0; // points at which no order could be mended
         for (auto o : at) {
             std::vector<detail::lazy<proposal, Lazy>> seeds;
             for (double weight : {1.0, 0.3}) {
                 basic_priced_cuts_at<Lazy> cuts(on.subject(), o, on.budget(), weight);
-                for (std::int64_t i = 0; i < orders && !on.stop().expired(); ++i) {
+                for (int i = 0; i < orders && !on.stop().expired(); ++i) {
                     auto order = cuts.next();
                     if (!order) {
                         break;
                     }
                     seeds.push_back({.make = [order = *std::move(order)] { return order; },
-                                     .spread = 0.5 * static_cast<double>(i % 3),
+                                     .spread = 0.5 * (i % 3),
                                      .name = "priced_cuts@" + std::to_string(o)});
                 }
             }

@@ -17,6 +17,7 @@ namespace {
 
 using strata::bytes_t;
 using strata::lifetime;
+using strata::test::data_folder;
 using lifetimes = std::vector<lifetime>;
 
 /// The smallest arena, by enumeration: some order of first fit gives an optimal placement.
