@@ -9,11 +9,13 @@
 #include <iterator>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tests/support/catch.hpp"
 #include "tests/support/data_folder.hpp"
 #include "tests/support/judge_plan.hpp"
 #include "tests/support/random_problem.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace {
 
@@ -58,6 +60,9 @@ TEST_CASE("plan: a plan has its place wherever taking what is missing off the wh
 {
     int later = 0; // plans that did not fit in one piece at once
     for (std::uint64_t seed : {4U, 3U}) {
+        if (sanitized && seed == 4) {
+            continue; // takes two minutes
+        }
         auto const p = random_problem(seed / 2,
                                       {.ops = 100,
                                        .training = seed % 2 == 1,
@@ -82,7 +87,7 @@ TEST_CASE("plan: a plan has its place wherever taking what is missing off the wh
             later += first ? 0 : 1;
         }
     }
-    CHECK(later > 2);
+    CHECK(later > (sanitized ? 0 : 2));
 }
 
 TEST_CASE("plan: large tensors of unrelated sizes have their place under tight budgets")
@@ -99,7 +104,7 @@ TEST_CASE("plan: large tensors of unrelated sizes have their place under tight b
     auto const& p = lowered.problem();
     REQUIRE(file.reference_peak_bytes);
     // 86 % has lost its plan once; more budgets take minutes.
-    for (int percent : {86, 90}) {
+    for (int percent : sanitized ? std::vector{92} : std::vector{86, 90}) {
         auto const bytes = *file.reference_peak_bytes * percent / 100;
         CAPTURE(percent);
         auto const made = plan(p, within(bytes));
