@@ -14,6 +14,7 @@
 #include <strata/solve/priced_cuts.hpp>
 #include <strata/solve/search.hpp>
 #include <strata/solve/tree_width.hpp>
+#include <strata/units.hpp>
 
 #include <string_view>
 
@@ -31,9 +32,13 @@ struct thorough {
     {
         using rows = hierarchical<at_cut_points<whole>, quick_solver, block_dp>;
         using layers = hierarchical<repeated<whole>, quick_solver, block_dp>;
-        portfolio(
-            default_solver{}, priced_cuts{}, rows{.label = "at_cut_points"}, layers{.label = "repeated"}, tree_width{})
+        portfolio(default_solver{}, priced_cuts{}, rows{.label = "at_cut_points"}, layers{.label = "repeated"})
             .solve(on);
+        // On longer steps separators cost more than all others together and are ahead only where those find nothing.
+        constexpr op_id short_step = 1000;
+        if (!on.done() && (!on.best() || on.subject().op_count() <= short_step)) {
+            tree_width{}.solve(on);
+        }
     }
 };
 

@@ -186,6 +186,7 @@ struct priced_cuts {
     /// Orders take longer the longer they are, and longer to mend: beyond so many squared ops in all orders together there
     /// are fewer orders, but at least four per point and weight.
     double effort = 3e9;
+    int patience = 16; ///< orders that may pass without a better plan
 
     [[nodiscard]] static constexpr auto name() noexcept -> std::string_view { return "priced_cuts"; }
     template <class Lazy>
@@ -196,20 +197,26 @@ struct priced_cuts {
         auto const orders = static_cast<int>(std::clamp<double>(effort / (2 * ops * ops * points), 4, rounds));
         int vain = 0; // points at which no order could be mended
         for (auto o : at) {
-            std::vector<detail::lazy<proposal, Lazy>> seeds;
             for (double weight : {1.0, 0.3}) {
                 basic_priced_cuts_at<Lazy> cuts(on.subject(), o, on.budget(), weight);
-                for (int i = 0; i < orders && !on.stop().expired(); ++i) {
-                    auto order = cuts.next();
-                    if (!order) {
-                        break;
+                auto before = max_cost;
+                bool more = true;
+                for (int i = 0; i < orders && more;) {
+                    std::vector<detail::lazy<proposal, Lazy>> seeds;
+                    for (auto const end = std::min(orders, i + patience); i < end && more; ++i) {
+                        auto order = on.stop().expired() ? std::nullopt : cuts.next();
+                        more = order.has_value();
+                        if (order) {
+                            seeds.push_back({.make = [order = *std::move(order)] { return order; },
+                                             .spread = 0.5 * (i % 3),
+                                             .name = "priced_cuts@" + std::to_string(o)});
+                        }
                     }
-                    seeds.push_back({.make = [order = *std::move(order)] { return order; },
-                                     .spread = 0.5 * (i % 3),
-                                     .name = "priced_cuts@" + std::to_string(o)});
+                    on.propose(seeds);
+                    more = more && !on.done() && on.best() && on.best()->cost < before;
+                    before = on.best() ? on.best()->cost : before;
                 }
             }
-            on.propose(seeds);
             vain += on.best() ? 0 : 1;
             if (on.done() || vain == 2) {
                 return;
