@@ -18,43 +18,15 @@ namespace {
 
 using namespace strata;
 
-struct answer {
-    double overhead = -1; // percent; -1: no plan
-    double bound = -1;
-    double seconds = 0;
-    double arena_over_peak = 1;
-    std::string solver;
-};
+using bench::answer;
 
 int refused = 0;
 
 template <class S>
 auto ask(problem const& p, bytes_t bytes, S const& s, int repeats = 3) -> answer
 {
-    // The fastest of a few: the machine does other things too.
-    limits lim;
-    lim.budget = budget::bytes(bytes);
-    answer a;
-    a.seconds = 1e9;
-    for (int i = 0; i < repeats; ++i) {
-        auto const begin = std::chrono::steady_clock::now();
-        auto const made = plan(p, lim, s);
-        a.seconds = std::min(a.seconds, bench::seconds_since(begin));
-        if (!made) {
-            if (made.error().code != errc::infeasible) {
-                std::cerr << made.error().message << '\n';
-                ++refused;
-            }
-            return a;
-        }
-        refused += validate(p, made->schedule, bytes).ok() ? 0 : 1;
-        auto const& c = made->certificate;
-        a.overhead = 100 * c.overhead();
-        a.bound = 100 * c.overhead_bound();
-        a.solver = c.solver;
-        auto const dynamic = c.peak - c.resident;
-        a.arena_over_peak = dynamic > 0 ? static_cast<double>(made->placement.arena) / static_cast<double>(dynamic) : 1;
-    }
+    auto a = bench::plan_and_judge(p, bytes, s, repeats);
+    refused += a.refused;
     return a;
 }
 

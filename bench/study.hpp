@@ -3,6 +3,7 @@
 // numbers are, too.
 #pragma once
 
+#include <strata/pipeline/plan.hpp>
 #include <strata/pipeline/planner.hpp>
 #include <strata/schedule/schedule.hpp>
 #include <strata/schedule/validate.hpp>
@@ -42,6 +43,49 @@ template <solver S>
         }
         a.valid = a.valid && validate(p, free_early(p, best->order), bytes).ok();
         a.overhead = 100 * (static_cast<double>(best->cost) / static_cast<double>(p.base_cost()) - 1);
+    }
+    return a;
+}
+
+/// A plan with its certificate and its place.
+struct answer {
+    double overhead = -1; ///< percent; -1: no plan
+    double bound = -1;    ///< percent
+    double seconds = 0;   ///< the fastest of the repeats: the machine does other things too
+    double arena_over_peak = 1;
+    std::string solver = {};
+    int refused = 0; ///< plans that the judge does not accept, and errors other than that nothing fits
+};
+
+/// What `plan` makes of `p` under `bytes`, as often as `repeats` says.
+template <solver S>
+[[nodiscard]] auto plan_and_judge(
+    problem const& p, bytes_t bytes, S const& s, int repeats, std::optional<std::chrono::nanoseconds> deadline = {})
+    -> answer
+{
+    limits lim;
+    lim.budget = budget::bytes(bytes);
+    lim.deadline = deadline;
+    answer a;
+    a.seconds = 1e9;
+    for (int i = 0; i < repeats; ++i) {
+        auto const begin = std::chrono::steady_clock::now();
+        auto const made = plan(p, lim, s);
+        a.seconds = std::min(a.seconds, seconds_since(begin));
+        if (!made) {
+            if (made.error().code != errc::infeasible) {
+                std::cerr << made.error().message << '\n';
+                ++a.refused;
+            }
+            return a;
+        }
+        auto const& c = made->certificate;
+        a.refused += validate(p, made->schedule, bytes).ok() ? 0 : 1;
+        a.overhead = 100 * c.overhead();
+        a.bound = 100 * c.overhead_bound();
+        a.solver = c.solver;
+        auto const dynamic = c.peak - c.resident;
+        a.arena_over_peak = dynamic > 0 ? static_cast<double>(made->placement.arena) / static_cast<double>(dynamic) : 1;
     }
     return a;
 }

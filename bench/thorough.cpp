@@ -24,35 +24,12 @@ auto cell(double x, int digits = 2) -> std::string { return x < 0 ? "none" : ben
 /// No more than `known` as the study printed it, in hundredths of a percent.
 auto reaches(double found, double known) -> bool { return known < 0 || (found >= 0 && found < known + 0.005); }
 
-struct answer {
-    double overhead = -1;
-    double seconds = 0;
-    double arena_over_peak = 1;
-};
-
 int refused = 0;
 
-auto ask(problem const& p, bytes_t bytes, std::optional<std::chrono::nanoseconds> deadline) -> answer
+auto ask(problem const& p, bytes_t bytes, std::optional<std::chrono::nanoseconds> deadline) -> bench::answer
 {
-    limits lim;
-    lim.budget = budget::bytes(bytes);
-    lim.deadline = deadline;
-    answer a;
-    auto const begin = std::chrono::steady_clock::now();
-    auto const made = plan(p, lim, thorough{});
-    a.seconds = bench::seconds_since(begin);
-    if (!made) {
-        if (made.error().code != errc::infeasible) {
-            std::cerr << made.error().message << '\n';
-            ++refused;
-        }
-        return a;
-    }
-    refused += validate(p, made->schedule, bytes).ok() ? 0 : 1;
-    auto const& c = made->certificate;
-    a.overhead = 100 * c.overhead();
-    auto const dynamic = c.peak - c.resident;
-    a.arena_over_peak = dynamic > 0 ? static_cast<double>(made->placement.arena) / static_cast<double>(dynamic) : 1;
+    auto a = bench::plan_and_judge(p, bytes, thorough{}, 1, deadline);
+    refused += a.refused;
     return a;
 }
 
