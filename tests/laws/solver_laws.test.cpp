@@ -14,7 +14,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/problems.hpp"
 
-namespace {
+namespace solver_laws_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -229,4 +229,4 @@ TEST_CASE("solver laws: a plan in another order of first runs is held against th
     CHECK(broken(p, 11, reorders).empty());
 }
 
-} // namespace
+} // namespace solver_laws_test

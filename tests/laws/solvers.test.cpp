@@ -21,7 +21,7 @@
 #include "tests/support/problems.hpp"
 #include "tests/support/random_problem.hpp"
 
-namespace {
+namespace solvers_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -96,4 +96,4 @@ TEST_CASE("laws of solvers: a frontier never gets costlier, asked as a solver")
     }
 }
 
-} // namespace
+} // namespace solvers_test

@@ -102,7 +102,10 @@ private:
         }
     };
     struct hash {
-        auto operator()(state const& s) const -> std::size_t { return detail::mix(s.halves ^ detail::mix(s.live)); }
+        auto operator()(state const& s) const -> std::size_t
+        {
+            return strata::detail::mix(s.halves ^ strata::detail::mix(s.live));
+        }
     };
     using states = std::unordered_map<state, cost_t, hash>;
 

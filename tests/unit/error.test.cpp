@@ -6,7 +6,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace {
+namespace error_test {
 
 using namespace strata;
 
@@ -42,4 +42,4 @@ TEST_CASE("error: the exception for a missing value carries the whole error")
     CHECK(x.why().code == errc::deadline);
 }
 
-} // namespace
+} // namespace error_test

@@ -8,7 +8,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace {
+namespace result_test {
 
 using namespace strata;
 
@@ -119,4 +119,4 @@ static_assert(std::is_convertible_v<error, result<int>>);
 static_assert(std::is_convertible_v<int, result<int>>);
 static_assert(!std::is_convertible_v<result<int>, bool>, "a result is not a number");
 
-} // namespace
+} // namespace result_test

@@ -5,7 +5,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace {
+namespace units_test {
 
 using namespace strata;
 
@@ -67,4 +67,4 @@ TEST_CASE("units: written budgets mean what they say, decimal and binary units a
     CHECK_FALSE(1_B == budget::fraction(1));
 }
 
-} // namespace
+} // namespace units_test

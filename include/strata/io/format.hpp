@@ -112,10 +112,10 @@ namespace detail {
 }
 
 /// A cost in its graph's unit. Nanoseconds, microseconds, milliseconds and seconds ("ns", "us", "ms", "s") are turned
-/// into the unit that leaves at least 1; any other unit is written after the number.
+/// into the unit that leaves at least 1; any other unit is written after the number. Plain ASCII, for any terminal.
 [[nodiscard]] inline auto format_cost(double cost, std::string_view unit = "ns") -> std::string
 {
-    constexpr std::array<char const*, 4> units{"ns", "µs", "ms", "s"};
+    constexpr std::array<char const*, 4> units{"ns", "us", "ms", "s"};
     auto at = unit == "ns" ? 0U : unit == "us" || unit == "µs" ? 1U : unit == "ms" ? 2U : unit == "s" ? 3U : 4U;
     if (at == units.size()) {
         return detail::short_number(cost) + (unit.empty() ? "" : " ") + std::string(unit);

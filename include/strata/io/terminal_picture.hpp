@@ -159,9 +159,7 @@ private:
 
     [[nodiscard]] auto time(double at) const -> std::string
     {
-        auto s = before_.timed ? format_cost(at, unit_) : short_number(at) + " runs";
-        auto const micro = s.find("µ");
-        return unicode_ || micro == std::string::npos ? s : s.replace(micro, std::string_view("µ").size(), "u");
+        return before_.timed ? format_cost(at, unit_) : short_number(at) + " runs";
     }
 
     [[nodiscard]] auto time_line() const -> std::string

@@ -12,7 +12,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace {
+namespace cost_concepts_test {
 
 using namespace strata;
 
@@ -43,8 +43,6 @@ struct other_graph {
     auto cost(training_graph<std::string> const&, op_id) const -> cost_t { return 1; }
 };
 
-} // namespace
-
 TEST_CASE("cost_model: the least model does, each near miss does not")
 {
     STATIC_REQUIRE(cost_model<archetype, graph>);
@@ -65,3 +63,5 @@ TEST_CASE("cost_model: the library's own models and adaptors model it")
     STATIC_REQUIRE(cost_model<decltype(cost_by_type(priced<op>(3))), graph>);
     STATIC_REQUIRE_FALSE(cost_model<scaled_cost<other_graph>, graph>);
 }
+
+} // namespace cost_concepts_test

@@ -10,7 +10,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace {
+namespace graph_concepts_test {
 
 using namespace strata;
 
@@ -152,8 +152,6 @@ struct rule_of_other_ops {
     auto operator()(int, gradient_request const&) const -> op_gradient<std::string> { return {}; }
 };
 
-} // namespace
-
 TEST_CASE("task_graph: the least graph models it, and each missing requirement alone refuses")
 {
     STATIC_REQUIRE(task_graph<archetype>);
@@ -216,3 +214,5 @@ TEST_CASE("gradient_rule: differentiate needs no more than the concepts grant")
           "strata::differentiate: loss tensor 3 depends on no parameter or input whose gradient "
           "is wanted through ops that have one");
 }
+
+} // namespace graph_concepts_test

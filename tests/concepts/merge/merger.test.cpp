@@ -10,7 +10,7 @@
 #include "tests/support/archetype.hpp"
 #include "tests/support/catch.hpp"
 
-namespace {
+namespace merge_merger_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -73,4 +73,4 @@ TEST_CASE("merger: the archetype models it, and each near miss lacks one require
     STATIC_REQUIRE_FALSE(merger<unnamed>);
 }
 
-} // namespace
+} // namespace merge_merger_test

@@ -14,7 +14,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/problems.hpp"
 
-namespace {
+namespace partition_partitioner_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -97,4 +97,4 @@ TEST_CASE("partitioner: the archetype goes through every algorithm that takes a 
     CHECK(hierarchy::make(p, repeated<archetype>{.sub = archetype(1), .min_ops = 4}).value().size() > 3);
 }
 
-} // namespace
+} // namespace partition_partitioner_test

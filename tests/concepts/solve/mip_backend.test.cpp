@@ -12,7 +12,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/problems.hpp"
 
-namespace {
+namespace solve_mip_backend_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -110,4 +110,4 @@ TEST_CASE("mip_backend: the archetype goes through every algorithm that takes a 
     CHECK(planned);
 }
 
-} // namespace
+} // namespace solve_mip_backend_test

@@ -15,7 +15,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/problems.hpp"
 
-namespace {
+namespace solve_solver_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -105,4 +105,4 @@ TEST_CASE("solver: the archetype goes through every algorithm that takes a solve
     CHECK(joined->certificate.cost == alone->certificate.cost);
 }
 
-} // namespace
+} // namespace solve_solver_test

@@ -16,7 +16,7 @@
 #include "tests/support/problems.hpp"
 #include "tests/support/random_problem.hpp"
 
-namespace {
+namespace bound_bounds_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -123,4 +123,4 @@ TEST_CASE("bounds: at most the optimum where sizes are too large for a double")
     }
 }
 
-} // namespace
+} // namespace bound_bounds_test

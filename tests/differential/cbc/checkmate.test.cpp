@@ -5,7 +5,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/checkmate_laws.hpp"
 
-namespace {
+namespace cbc_checkmate_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -27,4 +27,4 @@ TEST_CASE("checkmate on cbc: closure cuts raise the relaxation's bound, never ab
 
 TEST_CASE("checkmate on cbc: is never worse than an order that is known") { check_known_orders(cbc{}, 20); }
 
-} // namespace
+} // namespace cbc_checkmate_test

@@ -5,7 +5,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/hierarchical_laws.hpp"
 
-namespace {
+namespace cbc_hierarchical_ilp_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -35,4 +35,4 @@ TEST_CASE("hierarchical_ilp on cbc: told to stop in the middle, says nothing tha
     check_stops_in_the_middle(cbc{});
 }
 
-} // namespace
+} // namespace cbc_hierarchical_ilp_test

@@ -5,7 +5,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/checkmate_laws.hpp"
 
-namespace {
+namespace glpk_checkmate_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -27,4 +27,4 @@ TEST_CASE("checkmate on glpk: closure cuts raise the relaxation's bound, never a
 
 TEST_CASE("checkmate on glpk: is never worse than an order that is known") { check_known_orders(glpk{}, 60); }
 
-} // namespace
+} // namespace glpk_checkmate_test

@@ -5,7 +5,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/hierarchical_laws.hpp"
 
-namespace {
+namespace glpk_hierarchical_ilp_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -35,4 +35,4 @@ TEST_CASE("hierarchical_ilp on glpk: told to stop in the middle, says nothing th
     check_stops_in_the_middle(glpk{});
 }
 
-} // namespace
+} // namespace glpk_hierarchical_ilp_test

@@ -17,7 +17,7 @@
 #include "tests/support/random_problem.hpp"
 #include "tests/support/slow_simulator.hpp"
 
-namespace {
+namespace pipeline_plan_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -138,4 +138,4 @@ TEST_CASE("plan: judge and slow simulator agree on plans of larger random proble
     CHECK(replayed > 10);
 }
 
-} // namespace
+} // namespace pipeline_plan_test

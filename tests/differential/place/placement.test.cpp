@@ -13,7 +13,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/data_folder.hpp"
 
-namespace {
+namespace place_placement_test {
 
 using strata::bytes_t;
 using strata::lifetime;
@@ -366,4 +366,4 @@ TEST_CASE("place: published hard instances of MiniMalloc are placed within their
     }
 }
 
-} // namespace
+} // namespace place_placement_test

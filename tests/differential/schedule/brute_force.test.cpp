@@ -17,7 +17,7 @@
 #include "tests/support/random_problem.hpp"
 #include "tests/support/slow_simulator.hpp"
 
-namespace {
+namespace schedule_brute_force_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -192,4 +192,4 @@ TEST_CASE("brute force: freedom of order never costs more and never needs more")
     CHECK(cheaper > 0);
 }
 
-} // namespace
+} // namespace schedule_brute_force_test

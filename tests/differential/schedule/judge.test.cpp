@@ -15,7 +15,7 @@
 #include "tests/support/random_problem.hpp"
 #include "tests/support/slow_simulator.hpp"
 
-namespace {
+namespace schedule_judge_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -215,4 +215,4 @@ TEST_CASE("judge: agrees with the tables that the problem derives")
     }
 }
 
-} // namespace
+} // namespace schedule_judge_test

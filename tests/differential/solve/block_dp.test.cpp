@@ -15,7 +15,7 @@
 #include "tests/support/random_block_graph.hpp"
 #include "tests/support/random_problem.hpp"
 
-namespace {
+namespace solve_block_dp_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -74,4 +74,4 @@ TEST_CASE("block_dp is exact on rows whose neighbours share one tensor")
     CHECK(replaying > 200);
 }
 
-} // namespace
+} // namespace solve_block_dp_test

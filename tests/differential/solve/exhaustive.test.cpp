@@ -14,13 +14,11 @@
 #include "tests/support/problems.hpp"
 #include "tests/support/random_problem.hpp"
 
-namespace {
+namespace solve_exhaustive_test {
 
 using namespace strata;
 
 constexpr auto no_limit = std::numeric_limits<std::int64_t>::max();
-
-} // namespace
 
 TEST_CASE("exhaustive: the optimum, and whether there is one, agree with brute force")
 {
@@ -90,3 +88,5 @@ TEST_CASE("plan: of a small problem the certificate has no gap, and a budget too
     }
     CHECK(proven > 40);
 }
+
+} // namespace solve_exhaustive_test

@@ -14,7 +14,7 @@
 
 // Every tensor holds one number, so that a training graph can be run: its parameter gradients must be the derivatives
 // that running the forward graph on dual numbers gives, whatever buffers gradients share.
-namespace {
+namespace graph_differentiate_test {
 
 using namespace strata;
 
@@ -190,8 +190,6 @@ auto random_forward(std::mt19937& random) -> sample
     return s;
 }
 
-} // namespace
-
 TEST_CASE("differentiate: on random graphs the parameter gradients are the derivatives")
 {
     int differentiated = 0;
@@ -240,3 +238,5 @@ TEST_CASE("differentiate: on random graphs the parameter gradients are the deriv
     CHECK(differentiated > 1500);
     CHECK(shared > 500);
 }
+
+} // namespace graph_differentiate_test

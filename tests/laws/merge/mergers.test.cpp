@@ -16,7 +16,7 @@
 #include "tests/support/random_block_graph.hpp"
 #include "tests/support/random_problem.hpp"
 
-namespace {
+namespace merge_mergers_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -79,4 +79,4 @@ TEMPLATE_TEST_CASE("a merger that is told to stop gives up", "", block_dp)
     CHECK(!TestType{}.merge(g, 100, stop_watch(lim)));
 }
 
-} // namespace
+} // namespace merge_mergers_test

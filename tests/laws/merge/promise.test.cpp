@@ -18,6 +18,8 @@
 #include "tests/support/random_block_graph.hpp"
 #include "tests/support/random_problem.hpp"
 
+namespace merge_promise_test {
+
 using namespace strata;
 
 TEST_CASE("an expanded plan of a level costs and needs what its options promise, run by run")
@@ -67,3 +69,5 @@ TEST_CASE("an expanded plan of a level costs and needs what its options promise,
     CHECK(replays > 1000);
     CHECK(kept > 1000);
 }
+
+} // namespace merge_promise_test

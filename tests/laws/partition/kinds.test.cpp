@@ -19,7 +19,7 @@
 
 using namespace strata;
 
-namespace {
+namespace partition_kinds_test {
 
 /// Two parts: the ops before `at`, and the others.
 struct in_two {
@@ -55,8 +55,6 @@ auto forward_ops(problem_spec const& s) -> op_id
     auto const is_forward = [](op_spec const& o) { return o.phase == phase::forward; };
     return static_cast<op_id>(std::count_if(s.ops.begin(), s.ops.end(), is_forward));
 }
-
-} // namespace
 
 TEST_CASE("a block and the same block listed in another order are twins")
 {
@@ -173,3 +171,5 @@ TEST_CASE("blocks whose ops are alike one by one but connected otherwise are of 
         CHECK(test::require_true_twins(h, d) == 1);
     }
 }
+
+} // namespace partition_kinds_test

@@ -22,7 +22,7 @@
 
 using namespace strata;
 
-namespace {
+namespace partition_partitioners_test {
 
 /// Requires that `by` cuts `p` into blocks that make up the step at every level, and that each of them is a problem.
 /// Returns: the number of blocks.
@@ -65,8 +65,6 @@ auto require_sound(problem const& p, P const& by, test::dice& d, std::size_t& tw
     return h.size();
 }
 
-} // namespace
-
 TEST_CASE("every partitioner cuts random steps into blocks that are problems, twins being twins")
 {
     std::size_t cut = 0;
@@ -90,3 +88,5 @@ TEST_CASE("every partitioner cuts random steps into blocks that are problems, tw
     CHECK(cut > 5000);
     CHECK(twins > 5);
 }
+
+} // namespace partition_partitioners_test

@@ -17,7 +17,7 @@
 #include "tests/support/random_problem.hpp"
 #include "tests/support/sanitized.hpp"
 
-namespace {
+namespace pipeline_arena_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -114,4 +114,4 @@ TEST_CASE("plan: large tensors of unrelated sizes have their place under tight b
     }
 }
 
-} // namespace
+} // namespace pipeline_arena_test

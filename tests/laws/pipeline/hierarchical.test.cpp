@@ -27,7 +27,7 @@
 using namespace strata;
 using namespace strata::test;
 
-namespace {
+namespace pipeline_hierarchical_test {
 
 /// Stretches of `n` ops, each cut in two again.
 struct stretches {
@@ -60,8 +60,6 @@ auto options_on(unsigned threads, hierarchical<stretches> const& s, hierarchy co
     lim.threads = threads;
     return s.options_of(h, search(h.subject(), max_bytes, {}, {}, lim, stop_watch(lim)));
 }
-
-} // namespace
 
 TEST_CASE("isolate: every block of a random step is a step of its own, and its orders come back")
 {
@@ -190,3 +188,5 @@ TEST_CASE("hierarchical: saves what one option per block can on a chain")
     REQUIRE(made);
     CHECK(made->certificate.cost <= p.base_cost() + 34); // the flat optimum is 30: half of the outputs again
 }
+
+} // namespace pipeline_hierarchical_test

@@ -20,7 +20,7 @@
 // A graph with views, in-place ops, states and shared gradients is run symbolically: every buffer holds a number that
 // says how it came about. A schedule of the lowered problem, with random replays, is expanded and run on the same graph:
 // every run of an op must see the very values it saw when each op ran once, and never more bytes than the problem says.
-namespace {
+namespace problem_lower_test {
 
 using namespace strata;
 using graph = training_graph<int>;
@@ -332,8 +332,6 @@ auto peak_of(problem const& p, schedule const& s) -> bytes_t
     return peak;
 }
 
-} // namespace
-
 TEST_CASE("lower: on random graphs replays see what first runs saw, and no more bytes than the problem says")
 {
     int fused = 0;
@@ -408,3 +406,5 @@ TEST_CASE("lower: the first-run order of a problem keeps every op in its place w
         }
     }
 }
+
+} // namespace problem_lower_test

@@ -9,7 +9,7 @@
 #include "tests/support/problems.hpp"
 #include "tests/support/random_problem.hpp"
 
-namespace {
+namespace bound_lower_bound_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -70,4 +70,4 @@ TEST_CASE("lower_bound: a larger budget never has a larger bound")
     CHECK(last == p.base_cost());
 }
 
-} // namespace
+} // namespace bound_lower_bound_test

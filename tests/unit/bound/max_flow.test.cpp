@@ -9,7 +9,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/random_problem.hpp"
 
-namespace {
+namespace bound_max_flow_test {
 
 using namespace strata;
 using strata::test::dice;
@@ -159,4 +159,4 @@ TEST_CASE("max_flow: a path of a hundred thousand nodes takes no deep recursion"
     CHECK_FALSE(flow.source_side(length / 2 + 1));
 }
 
-} // namespace
+} // namespace bound_max_flow_test

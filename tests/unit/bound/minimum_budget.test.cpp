@@ -8,7 +8,7 @@
 #include "tests/support/problems.hpp"
 #include "tests/support/random_problem.hpp"
 
-namespace {
+namespace bound_minimum_budget_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -83,4 +83,4 @@ TEST_CASE("minimum_budget: a step of no bytes needs none")
     CHECK(minimum_budget(make(s)) == byte_limit{0, 0});
 }
 
-} // namespace
+} // namespace bound_minimum_budget_test

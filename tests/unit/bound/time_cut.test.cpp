@@ -20,7 +20,7 @@
 #include "tests/support/random_order.hpp"
 #include "tests/support/random_problem.hpp"
 
-namespace {
+namespace bound_time_cut_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -447,4 +447,4 @@ TEST_CASE("time_cut: sizes near the end of the range give bounds that stay below
     CHECK_FALSE(cut.lower_bound(cut.fixed() + 3 * huge));
 }
 
-} // namespace
+} // namespace bound_time_cut_test

@@ -5,7 +5,7 @@
 #include "tests/support/backend_laws.hpp"
 #include "tests/support/catch.hpp"
 
-namespace {
+namespace cbc_cbc_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -33,4 +33,4 @@ TEST_CASE("cbc: stops when asked to, with what it has") { check_limits(cbc{}); }
 
 TEST_CASE("cbc: prints nothing") { check_silence(cbc{}); }
 
-} // namespace
+} // namespace cbc_cbc_test

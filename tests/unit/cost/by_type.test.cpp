@@ -8,7 +8,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace {
+namespace cost_by_type_test {
 
 using namespace strata;
 
@@ -28,8 +28,6 @@ auto chain(std::vector<Op> ops) -> training_graph<Op>
     }
     return b.build().value();
 }
-
-} // namespace
 
 TEST_CASE("cost_by_type: numbers, callables of the op, and callables of op, graph and number")
 {
@@ -55,3 +53,5 @@ TEST_CASE("cost_by_type: a graph of one operator type needs no variant, and type
     REQUIRE(l);
     CHECK(l->problem().cost(0) == 30);
 }
+
+} // namespace cost_by_type_test

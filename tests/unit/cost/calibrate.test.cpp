@@ -10,7 +10,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace {
+namespace cost_calibrate_test {
 
 using namespace strata;
 
@@ -44,8 +44,6 @@ auto refusal(std::vector<roofline_sample> const& samples, calibrate_options opti
 std::string const apart =
     "strata::calibrate: the samples cannot tell launch time, arithmetic and memory traffic apart; "
     "measure ops of different sizes, some with many flops per byte and some with few";
-
-} // namespace
 
 TEST_CASE("calibrate: recovers a device from exact times, whichever errors count")
 {
@@ -178,3 +176,5 @@ TEST_CASE("calibrate: a class that gets faster as it grows is refused by name")
                                                    "than smaller ones; measure that class again or "
                                                    "leave it out");
 }
+
+} // namespace cost_calibrate_test

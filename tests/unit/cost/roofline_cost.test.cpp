@@ -21,7 +21,7 @@ auto op_class(softmax const&) -> std::string { return "slow"; }
 auto bytes_moved(softmax const&) -> long { return 1000; }
 } // namespace theirs
 
-namespace {
+namespace cost_roofline_cost_test {
 
 using namespace strata;
 
@@ -41,8 +41,6 @@ struct knowing {
     [[nodiscard]] auto tensor_bytes(tensor_id) const -> int { return 8; }
     [[nodiscard]] auto flops(op_id) const -> float { return 100; }
 };
-
-} // namespace
 
 TEST_CASE("work: the operator says its flops as a member, as data, or by a function of its own")
 {
@@ -107,3 +105,5 @@ TEST_CASE("roofline_cost: prices every op of a graph, in rounded nanoseconds")
     CHECK(l->problem().cost(1) == 25);  // 5 + 40 * 0.51 = 25.4; the view joins it and is free
     CHECK(l->problem().op_count() == 2);
 }
+
+} // namespace cost_roofline_cost_test

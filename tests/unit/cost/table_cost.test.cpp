@@ -11,7 +11,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace {
+namespace cost_table_cost_test {
 
 using namespace strata;
 
@@ -41,8 +41,6 @@ auto refusal(C const& c) -> std::string
     REQUIRE_FALSE(l);
     return l.error().message;
 }
-
-} // namespace
 
 TEST_CASE("table_cost: every op has its measured cost, zero and very large ones included")
 {
@@ -94,3 +92,5 @@ TEST_CASE("overridden: listed ops have the given cost, the last of several, and 
     CHECK(costs(overridden(table_cost({0, 0, 0}), {{1, most - 1}})) == std::vector<cost_t>{0, most - 1, 0});
     CHECK(refusal(overridden(t, {{1, -7}})).find("op 1 (op1) is -7") != std::string::npos);
 }
+
+} // namespace cost_table_cost_test

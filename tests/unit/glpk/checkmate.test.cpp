@@ -16,7 +16,7 @@
 #include "tests/support/problems.hpp"
 #include "tests/support/random_problem.hpp"
 
-namespace {
+namespace glpk_checkmate_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -170,4 +170,4 @@ TEST_CASE("checkmate: bytes and costs of any size")
     CHECK_FALSE(solve_checkmate(p, least - 1, glpk{}));
 }
 
-} // namespace
+} // namespace glpk_checkmate_test

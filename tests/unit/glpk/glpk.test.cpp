@@ -5,7 +5,7 @@
 #include "tests/support/backend_laws.hpp"
 #include "tests/support/catch.hpp"
 
-namespace {
+namespace glpk_glpk_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -33,4 +33,4 @@ TEST_CASE("glpk: stops when asked to, with what it has") { check_limits(glpk{});
 
 TEST_CASE("glpk: prints nothing") { check_silence(glpk{}); }
 
-} // namespace
+} // namespace glpk_glpk_test

@@ -16,7 +16,7 @@
 #include "tests/support/hierarchical_laws.hpp"
 #include "tests/support/problems.hpp"
 
-namespace {
+namespace glpk_hierarchical_ilp_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -276,4 +276,4 @@ TEST_CASE("hierarchical_ilp: refuses a known plan that is none, or does not fit"
     CHECK(refused({{1, F, 0}}, peak));
 }
 
-} // namespace
+} // namespace glpk_hierarchical_ilp_test

@@ -49,7 +49,7 @@ auto targets(tape const& t) -> std::vector<std::size_t> { return {t.values.size(
 
 } // namespace theirs
 
-namespace {
+namespace graph_access_test {
 
 using namespace strata;
 
@@ -99,8 +99,6 @@ struct erased_graph {
 struct virtual_price {
     auto cost(erased_graph const& g, op_id o) const -> cost_t { return g.op(o).price(); }
 };
-
-} // namespace
 
 TEST_CASE("access: functions found by argument-dependent lookup answer, the rest has defaults")
 {
@@ -183,3 +181,5 @@ TEST_CASE("to_spec: floating point is rounded, and what is no number is told apa
     CHECK(to_int64(std::uint64_t{1} << 63U) == std::nullopt);
     CHECK(to_int64(std::int8_t{-4}) == -4);
 }
+
+} // namespace graph_access_test

@@ -6,7 +6,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace {
+namespace graph_builder_test {
 
 using namespace strata;
 
@@ -18,8 +18,6 @@ auto refusal(graph_builder<int> const& b) -> std::string
     CHECK(g.error().code == errc::malformed_graph);
     return g.error().message;
 }
-
-} // namespace
 
 TEST_CASE("graph_builder: ids count up in order, ops and tensors keep what they were told")
 {
@@ -197,3 +195,5 @@ TEST_CASE("graph_builder: it may go on after build")
     CHECK(second->op_count() == 2);
     CHECK(b.tensor_bytes(x) == 8);
 }
+
+} // namespace graph_builder_test

@@ -10,7 +10,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace {
+namespace graph_differentiate_test {
 
 using namespace strata;
 using namespace strata::grad;
@@ -130,8 +130,6 @@ struct net {
         return g.error().message;
     }
 };
-
-} // namespace
 
 TEST_CASE("differentiate: a chain gets dgrad and wgrad apart, in reverse order, and no gradient for its input")
 {
@@ -554,3 +552,5 @@ TEST_CASE("differentiate: losses and options that make no sense are refused")
     CHECK(n.refusal({.losses = {y}, .frozen = {-1}}) ==
           "strata::differentiate: frozen parameter -1 does not exist; the graph has 2 tensors");
 }
+
+} // namespace graph_differentiate_test

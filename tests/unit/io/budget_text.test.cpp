@@ -6,7 +6,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace {
+namespace io_budget_text_test {
 
 using strata::budget;
 
@@ -16,8 +16,6 @@ auto bytes(std::string const& text) -> strata::bytes_t
     REQUIRE_FALSE(b.is_fraction());
     return b.resolve(0, 0);
 }
-
-} // namespace
 
 TEST_CASE("parse_budget: bytes with every unit, and without")
 {
@@ -123,3 +121,5 @@ TEST_CASE("parse_duration: what is no time span says what would be one")
                                        "5s or 250ms");
     }
 }
+
+} // namespace io_budget_text_test

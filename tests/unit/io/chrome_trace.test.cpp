@@ -7,7 +7,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace {
+namespace io_chrome_trace_test {
 
 auto chain() -> strata::problem
 {
@@ -38,8 +38,6 @@ auto events(strata::bytes_t budget, std::string const& unit, std::string const& 
     }
     return some;
 }
-
-} // namespace
 
 TEST_CASE("chrome_trace: runs follow one another, replays have a track of their own")
 {
@@ -88,3 +86,5 @@ TEST_CASE("chrome_trace: names that are not UTF-8 still give valid JSON, and a s
     REQUIRE_FALSE(r.has_value());
     CHECK(r.error().code == strata::errc::malformed_plan);
 }
+
+} // namespace io_chrome_trace_test

@@ -5,7 +5,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace {
+namespace io_dot_test {
 
 auto sample() -> strata::problem
 {
@@ -23,8 +23,6 @@ auto sample() -> strata::problem
 }
 
 auto has(std::string const& text, std::string const& part) -> bool { return text.find(part) != std::string::npos; }
-
-} // namespace
 
 TEST_CASE("to_dot: ops, tensors and edges, in a fixed order, names escaped")
 {
@@ -62,3 +60,5 @@ TEST_CASE("to_dot: an op that a plan runs again is marked with its number of run
     CHECK(has(text, "label=\"f\\ncost 7\\nruns 2 times\",style=\"filled\",fillcolor=\"#56b4e9\",peripheries=2];"));
     CHECK(has(text, "label=\"op 1\\ncost 8\","));
 }
+
+} // namespace io_dot_test

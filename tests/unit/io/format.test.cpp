@@ -6,6 +6,8 @@
 
 #include "tests/support/catch.hpp"
 
+namespace io_format_test {
+
 using namespace strata;
 
 TEST_CASE("format: bytes are written in the largest binary unit that leaves at least one")
@@ -94,3 +96,5 @@ TEST_CASE("format: a number and its unit stay on one line")
 {
     CHECK(detail::unbroken("6.2 GiB in all") == "6.2\u00a0GiB in all");
 }
+
+} // namespace io_format_test

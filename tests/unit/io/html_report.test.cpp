@@ -14,11 +14,11 @@
 
 using namespace strata;
 
-namespace {
+namespace io_html_report_test {
 
 constexpr bytes_t mib = bytes_t{1} << 20U;
 
-/// A training chain of `n` layers, each tensor 1 MiB and each op 1 µs, forward "layer", backward "layer_backward".
+/// A training chain of `n` layers, each tensor 1 MiB and each op 1 us, forward "layer", backward "layer_backward".
 auto layers_spec(int n) -> problem_spec
 {
     auto spec = test::training_chain_spec(n);
@@ -134,8 +134,6 @@ auto full_report() -> std::string
     return html_report(p, placed(p, plan_of(p, recomputing())), options);
 }
 
-} // namespace
-
 TEST_CASE("html report: every element that is opened is closed, in order")
 {
     CHECK(first_misnested(body_of(full_report())).empty());
@@ -209,8 +207,8 @@ TEST_CASE("html report: the certificate is written out")
     says("arena / peak without resident", "2.6667");
     says("ops in the step", "8");
     says("recomputed runs", "3");
-    says("every op once", "8 µs");
-    says("this plan", "11 µs");
+    says("every op once", "8 us");
+    says("this plan", "11 us");
     says("overhead", "37.5 %");
     says("proven lower bound of it", "18.8 %");
     says("gap, in points", "18.8");
@@ -261,10 +259,10 @@ TEST_CASE("html report: replays are counted by operator type, the costliest firs
     REQUIRE(cheap != std::string::npos);
     CHECK(dear < cheap);
     CHECK(contains(html,
-                   "<td class=\"n\">1</td><td class=\"n wide\">1</td><td class=\"n\">9 µs</td><td "
+                   "<td class=\"n\">1</td><td class=\"n wide\">1</td><td class=\"n\">9 us</td><td "
                    "class=\"n\">81.8 %</td>"));
     CHECK(contains(html,
-                   "<td class=\"n\">2</td><td class=\"n wide\">1</td><td class=\"n\">2 µs</td><td "
+                   "<td class=\"n\">2</td><td class=\"n wide\">1</td><td class=\"n\">2 us</td><td "
                    "class=\"n\">18.2 %</td>"));
 }
 
@@ -287,7 +285,7 @@ TEST_CASE("html report: many types of replays end in one row for the rest")
     }
     auto const html = html_report(p, plan_of(p, order));
     CHECK(contains(html, "<th scope=\"row\">8 other types</th>"));
-    CHECK(contains(html, "<td class=\"n\">8</td><td class=\"n wide\">8</td><td class=\"n\">8 µs</td>"));
+    CHECK(contains(html, "<td class=\"n\">8</td><td class=\"n wide\">8</td><td class=\"n\">8 us</td>"));
 }
 
 TEST_CASE("html report: a plan without replays says so")
@@ -471,3 +469,5 @@ TEST_CASE("html report: a plan of another problem is misuse")
     CHECK_THROWS_AS(html_report(problem::make(test::chain_spec(1)).value(), plan_of(p, recomputing())),
                     bad_result_access);
 }
+
+} // namespace io_html_report_test

@@ -9,7 +9,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace {
+namespace io_json_text_test {
 
 auto json(std::string_view text) -> std::string
 {
@@ -24,8 +24,6 @@ auto number(double x) -> std::string
     strata::append_json_number(s, x);
     return s;
 }
-
-} // namespace
 
 TEST_CASE("append_json_string: quotes, backslashes and control characters are escaped")
 {
@@ -79,3 +77,5 @@ TEST_CASE("json_quoted: long text is cut between characters")
     CHECK(strata::json_quoted("ab\xc3\xa9", 3) == "\"ab\"...");
     CHECK(strata::json_quoted("ab\xc3\xa9z", 4) == "\"ab\xc3\xa9\"...");
 }
+
+} // namespace io_json_text_test

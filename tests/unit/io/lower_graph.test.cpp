@@ -8,7 +8,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace {
+namespace io_lower_graph_test {
 
 auto lowered(std::string const& tensors, std::string const& ops, std::string const& targets = "")
     -> strata::result<strata::lowering>
@@ -41,8 +41,6 @@ void check_refused(std::string const& tensors,
     CHECK(r.error().code == strata::errc::malformed_graph);
     CHECK(r.error().message == "strata::lower: " + message);
 }
-
-} // namespace
 
 TEST_CASE("lower_graph: a graph file without views keeps its ids, costs, alignment and labels")
 {
@@ -131,3 +129,5 @@ TEST_CASE("lower_graph: sums that leave the 64-bit range are refused")
     CHECK(cost.error().message ==
           "strata::lower: the sum of all costs does not fit 64 bits at op 1 (b); measure in a coarser unit");
 }
+
+} // namespace io_lower_graph_test

@@ -10,7 +10,7 @@
 
 using namespace strata;
 
-namespace {
+namespace io_memory_curve_test {
 
 auto training(int n) -> problem { return problem::make(test::training_chain_spec(n)).value(); }
 
@@ -22,8 +22,6 @@ auto bytes_of(detail::memory_curve const& c) -> std::vector<bytes_t>
     }
     return bytes;
 }
-
-} // namespace
 
 TEST_CASE("memory curve: runs follow each other on the time axis and replays are known")
 {
@@ -112,3 +110,5 @@ TEST_CASE("memory curve: a schedule of another problem is misuse")
 {
     CHECK_THROWS_AS(detail::curve_of(training(1), schedule{{run(7)}}), bad_result_access);
 }
+
+} // namespace io_memory_curve_test

@@ -8,7 +8,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace {
+namespace io_read_graph_test {
 
 using strata::errc;
 
@@ -39,8 +39,6 @@ void check_refused(std::string_view text, errc code, std::string const& message)
     CHECK(to_string(r.error().code) == std::string(to_string(code)));
     CHECK_FALSE(r.error().limit.has_value());
 }
-
-} // namespace
 
 TEST_CASE("read_graph: every key of the format arrives")
 {
@@ -384,3 +382,5 @@ TEST_CASE("read_graph: names in messages are escaped and cut")
                   errc::malformed_graph,
                   R"(ops[0].phase is "a\u0001\"b", must be a phase (forward, backward, other))");
 }
+
+} // namespace io_read_graph_test

@@ -8,7 +8,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace {
+namespace io_read_plan_test {
 
 using strata::errc;
 
@@ -55,8 +55,6 @@ void check_refused(std::string_view plan, errc code, std::string const& message)
     CHECK(r.error().message == "strata::read_plan: " + message);
     CHECK(to_string(r.error().code) == std::string(to_string(code)));
 }
-
-} // namespace
 
 TEST_CASE("read_plan: what was written for a problem reads back as it was")
 {
@@ -229,3 +227,5 @@ TEST_CASE("read_plan: unknown keys are ignored with a warning")
     CHECK(strata::read_plan(more, two_ops(), &warnings).value() == sample());
     CHECK(warnings == std::vector<std::string>{"unknown key note is ignored"});
 }
+
+} // namespace io_read_plan_test

@@ -10,9 +10,9 @@
 
 using namespace strata;
 
-namespace {
+namespace io_terminal_picture_test {
 
-/// A training chain of four layers, each tensor 1 MiB and each op 1 µs.
+/// A training chain of four layers, each tensor 1 MiB and each op 1 us.
 auto layers() -> problem
 {
     auto spec = test::training_chain_spec(4);
@@ -49,8 +49,6 @@ auto lines_of(std::string const& text) -> std::vector<std::string>
     return lines;
 }
 
-} // namespace
-
 TEST_CASE("terminal picture: before is light, after solid, the budget a line, replays below")
 {
     auto const p = layers();
@@ -64,7 +62,7 @@ TEST_CASE("terminal picture: before is light, after solid, the budget a line, re
      2 MiB ┤█████████████████████████████████
            │█████████████████████████████████
          0 └─────────────────────────────────
-            0                           11 µs
+            0                           11 us
 first runs  |forward    |backward
    replays                 ██████   ███
             ░ keep-all 6 MiB   █ plan 4 MiB
@@ -143,3 +141,5 @@ TEST_CASE("terminal picture: a plan of another problem is misuse")
     auto plan = plan_of(layers(), recomputing(), max_bytes);
     CHECK_THROWS_AS(terminal_picture(problem::make(test::chain_spec(1)).value(), plan), bad_result_access);
 }
+
+} // namespace io_terminal_picture_test

@@ -6,7 +6,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace {
+namespace io_write_graph_test {
 
 auto sample() -> strata::graph_file
 {
@@ -22,8 +22,6 @@ auto sample() -> strata::graph_file
     g.targets = {1, 0};
     return g;
 }
-
-} // namespace
 
 TEST_CASE("write_graph: what is written reads back as it was")
 {
@@ -73,3 +71,5 @@ TEST_CASE("to_graph_file: a spec becomes a file with its own alignment and unit"
     g.targets = {0};
     CHECK(strata::to_graph_file(s, "us") == g);
 }
+
+} // namespace io_write_graph_test

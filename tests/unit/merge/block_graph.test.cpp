@@ -19,7 +19,7 @@
 using namespace strata;
 using namespace strata::test;
 
-namespace {
+namespace merge_block_graph_test {
 
 /// A training chain in blocks of two ops, each with "keep" and "recompute".
 auto two_by_two(problem const& p, int n) -> block_graph
@@ -34,8 +34,6 @@ auto two_by_two(problem const& p, int n) -> block_graph
     }
     return block_graph::make(p, std::move(parts), std::move(options)).value();
 }
-
-} // namespace
 
 TEST_CASE("block_graph: says what is wrong with parts that are no step")
 {
@@ -121,3 +119,5 @@ TEST_CASE("one_option_each: obeys the rules of plans on random steps")
         CHECK(peak_of(p, expand(*g, *plan)) == promise_of(*g, *plan).peak);
     }
 }
+
+} // namespace merge_block_graph_test

@@ -10,14 +10,12 @@
 using namespace strata;
 using namespace strata::test;
 
-namespace {
+namespace merge_option_test {
 
 using records = std::vector<half_run::record>;
 
 /// Ops 1 and 2 of a training chain of four with their backward ops 6 and 5: x1 → x2 → x3, gradients back.
 auto middle() -> block { return {{1, 2}, {5, 6}}; }
-
-} // namespace
 
 TEST_CASE("describe: keeping all keeps what lies inside, tensors of the border are told as stretches")
 {
@@ -76,3 +74,5 @@ TEST_CASE("frontier of options: one that is no better in anything is not put in,
     CHECK_FALSE(add_to_frontier(p, all, wasteful));
     CHECK_FALSE(add_to_frontier(p, all, keep));
 }
+
+} // namespace merge_option_test

@@ -11,7 +11,7 @@
 #include "tests/support/problems.hpp"
 #include "tests/support/random_block_graph.hpp"
 
-namespace {
+namespace merge_rules_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -107,4 +107,4 @@ TEST_CASE("without_idle_runs: takes out what nothing reads, and never costs or n
     CHECK(shorter > 50);
 }
 
-} // namespace
+} // namespace merge_rules_test

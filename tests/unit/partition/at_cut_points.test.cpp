@@ -17,7 +17,7 @@
 #include "tests/support/random_problem.hpp"
 #include "tests/support/relisted.hpp"
 
-namespace {
+namespace partition_at_cut_points_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -153,4 +153,4 @@ TEST_CASE("at_cut_points: parts that wait for each other on the way back are one
     CHECK(split(make(s), {.min_ops = 1}) == parts{{0, 1, 2}, {3}});
 }
 
-} // namespace
+} // namespace partition_at_cut_points_test

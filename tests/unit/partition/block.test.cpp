@@ -5,7 +5,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/problems.hpp"
 
-namespace {
+namespace partition_block_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -29,4 +29,4 @@ TEST_CASE("block: knows its ops")
     CHECK(b.ops(half::backward).size() == 1);
 }
 
-} // namespace
+} // namespace partition_block_test

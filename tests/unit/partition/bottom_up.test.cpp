@@ -15,7 +15,7 @@
 #include "tests/support/problems.hpp"
 #include "tests/support/random_problem.hpp"
 
-namespace {
+namespace partition_bottom_up_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -217,4 +217,4 @@ TEST_CASE("bottom_up: ops of the way back that belong to no op stay outside of e
     }
 }
 
-} // namespace
+} // namespace partition_bottom_up_test

@@ -13,7 +13,7 @@
 #include "tests/support/layered.hpp"
 #include "tests/support/problems.hpp"
 
-namespace {
+namespace partition_canonical_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -153,4 +153,4 @@ TEST_CASE("canonical: many ops that look alike are no trouble")
     CHECK(k.kind[0] == k.kind[1]);
 }
 
-} // namespace
+} // namespace partition_canonical_test

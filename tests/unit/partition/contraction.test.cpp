@@ -12,7 +12,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/random_problem.hpp"
 
-namespace {
+namespace partition_contraction_test {
 
 using strata::detail::components_of;
 using strata::detail::contraction;
@@ -93,4 +93,4 @@ TEST_CASE("contraction: merges whatever leaves no cycle, and keeps its order top
     CHECK(refused > 300);
 }
 
-} // namespace
+} // namespace partition_contraction_test

@@ -14,7 +14,7 @@
 #include "tests/support/layered.hpp"
 #include "tests/support/problems.hpp"
 
-namespace {
+namespace partition_hierarchy_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -140,4 +140,4 @@ TEST_CASE("hierarchy: blocks of one kind are found across levels and translated"
     CHECK(h->translate(order, 5, 5) == order);
 }
 
-} // namespace
+} // namespace partition_hierarchy_test

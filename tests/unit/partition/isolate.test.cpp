@@ -9,7 +9,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/problems.hpp"
 
-namespace {
+namespace partition_isolate_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -93,4 +93,4 @@ TEST_CASE("isolate: what may not be replayed in the step may not be in the block
     CHECK_FALSE(b.subject.replayable(0));
 }
 
-} // namespace
+} // namespace partition_isolate_test

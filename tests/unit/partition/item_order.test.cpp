@@ -9,7 +9,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/problems.hpp"
 
-namespace {
+namespace partition_item_order_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -51,4 +51,4 @@ TEST_CASE("item_order: parts that wait for each other have none")
     CHECK(order(shared, {{{0, 1}, {}}, {{2, 3}, {}}, {{4}, {}}}));
 }
 
-} // namespace
+} // namespace partition_item_order_test

@@ -11,7 +11,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/random_problem.hpp"
 
-namespace {
+namespace partition_refinement_test {
 
 using strata::detail::refinement;
 using strata::detail::two_graphs;
@@ -157,4 +157,4 @@ TEST_CASE("refinement: afterwards vertices of a cell have equally many neighbour
     }
 }
 
-} // namespace
+} // namespace partition_refinement_test

@@ -18,7 +18,7 @@
 #include "tests/support/random_problem.hpp"
 #include "tests/support/relisted.hpp"
 
-namespace {
+namespace partition_repeated_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -172,4 +172,4 @@ TEST_CASE("repeated: what prepares something for a layer belongs to it, wherever
     CHECK(h.kinds() <= 6);
 }
 
-} // namespace
+} // namespace partition_repeated_test

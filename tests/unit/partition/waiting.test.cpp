@@ -9,7 +9,7 @@
 #include "tests/support/layered.hpp"
 #include "tests/support/problems.hpp"
 
-namespace {
+namespace partition_waiting_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -90,4 +90,4 @@ TEST_CASE("waiting: nothing is cut when a loose op stands between the backward o
     CHECK(untangled(make(s), ops, {0, 0, 0, 1}) == sets{{0, 1, 2}, {3}});
 }
 
-} // namespace
+} // namespace partition_waiting_test

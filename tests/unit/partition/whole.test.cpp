@@ -6,7 +6,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/problems.hpp"
 
-namespace {
+namespace partition_whole_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -23,4 +23,4 @@ TEST_CASE("whole: the step is the only block")
     CHECK(&h->subject() == &p);
 }
 
-} // namespace
+} // namespace partition_whole_test

@@ -14,7 +14,7 @@
 #include "tests/support/problems.hpp"
 #include "tests/support/random_problem.hpp"
 
-namespace {
+namespace pipeline_frontier_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -254,4 +254,4 @@ TEST_CASE("even_budgets: from the proven minimum to the keep-all peak")
     CHECK(even_budgets(p, 2) == std::vector<bytes_t>{minimum_budget(p).bytes, keep_all_peak(p)});
 }
 
-} // namespace
+} // namespace pipeline_frontier_test

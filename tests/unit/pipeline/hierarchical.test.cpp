@@ -21,7 +21,7 @@
 using namespace strata;
 using namespace strata::test;
 
-namespace {
+namespace pipeline_hierarchical_test {
 
 /// Notes what it is asked for.
 struct one_by_one {
@@ -61,8 +61,6 @@ struct at_share {
     bytes_t bytes;
     search on;
 };
-
-} // namespace
 
 TEST_CASE("hierarchical: a merger that answers many budgets at once is asked once, for more than there is too")
 {
@@ -116,3 +114,5 @@ TEST_CASE("hierarchical: what is made for more than there is comes back mended, 
         CHECK(task.on.best()->name == "hierarchical");
     }
 }
+
+} // namespace pipeline_hierarchical_test

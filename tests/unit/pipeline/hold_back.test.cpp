@@ -14,6 +14,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/problems.hpp"
 
+namespace pipeline_hold_back_test {
+
 using namespace strata;
 using namespace strata::test;
 
@@ -124,3 +126,5 @@ TEST_CASE("reserve: stays within 64 bits however much is missing")
     }
     CHECK(r.held()[10] > max_bytes / 4);
 }
+
+} // namespace pipeline_hold_back_test

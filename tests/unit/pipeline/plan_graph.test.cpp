@@ -13,7 +13,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace {
+namespace pipeline_plan_graph_test {
 
 using namespace strata;
 
@@ -31,8 +31,6 @@ auto in_place_graph() -> training_graph<int>
 }
 
 auto planned(lowering const& l) -> certified_plan { return plan(l.problem()).value(); }
-
-} // namespace
 
 TEST_CASE("in_graph_ids: a plan names every op of the graph, and its buffers live over the graph's steps")
 {
@@ -97,3 +95,5 @@ TEST_CASE("in_problem_ids: a free among ops that run as one comes after them, an
     x.placement.lifetimes = {{6, 7, 8, 2}};
     REQUIRE(in_problem_ids(x, l));
 }
+
+} // namespace pipeline_plan_graph_test

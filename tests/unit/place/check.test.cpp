@@ -7,7 +7,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace {
+namespace place_check_test {
 
 using strata::check;
 using strata::placement;
@@ -136,4 +136,4 @@ TEST_CASE("check: a placement for a schedule holds exactly the buffers the sched
     CHECK_THAT(check(p, s, x).value().message, Contains("overlaps"));
 }
 
-} // namespace
+} // namespace place_check_test

@@ -9,7 +9,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace {
+namespace place_contention_test {
 
 using strata::bytes_t;
 using strata::lifetime;
@@ -68,4 +68,4 @@ TEST_CASE("order_of: buffers of crowded times come first")
     CHECK(strata::order_of(v, packing_order::crowd_area) == std::vector<std::size_t>{1, 2, 0});
 }
 
-} // namespace
+} // namespace place_contention_test

@@ -8,7 +8,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace {
+namespace place_first_fit_test {
 
 using strata::bytes_t;
 using strata::first_fit;
@@ -175,4 +175,4 @@ TEST_CASE("first_fit: twenty thousand nested buffers are placed without overlap 
     CHECK(static_cast<double>(r.arena) <= 1.005 * static_cast<double>(strata::max_load(v, 512).value()));
 }
 
-} // namespace
+} // namespace place_first_fit_test

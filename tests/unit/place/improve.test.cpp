@@ -7,7 +7,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace {
+namespace place_improve_test {
 
 using strata::bytes_t;
 using strata::improve;
@@ -175,4 +175,4 @@ TEST_CASE("capacity_search: equal buffers, empty ones and none at all")
     CHECK(h.offsets() == std::vector<bytes_t>{0, 0, 0});
 }
 
-} // namespace
+} // namespace place_improve_test

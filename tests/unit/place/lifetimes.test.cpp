@@ -6,7 +6,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace {
+namespace place_lifetimes_test {
 
 using strata::free;
 using strata::lifetime;
@@ -97,4 +97,4 @@ TEST_CASE("max_load: has no answer when the load leaves the 64-bit range")
     CHECK(strata::max_load(lifetimes{{0, 2, strata::max_bytes}, {2, 4, 1}}) == strata::max_bytes);
 }
 
-} // namespace
+} // namespace place_lifetimes_test

@@ -8,7 +8,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace {
+namespace place_place_test {
 
 using strata::lifetime;
 using strata::place;
@@ -102,4 +102,4 @@ TEST_CASE("place: numbers that make no sense are refused, with the number")
     CHECK(place(lifetimes{{0, 1, INT64_MAX / 4}, {0, 1, INT64_MAX / 4}}).has_value());
 }
 
-} // namespace
+} // namespace place_place_test

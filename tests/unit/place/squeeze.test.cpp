@@ -12,7 +12,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/random_problem.hpp"
 
-namespace {
+namespace place_squeeze_test {
 
 using namespace strata;
 using strata::detail::squeeze;
@@ -61,4 +61,4 @@ TEST_CASE("squeeze: what fits already, or never will, stays as it is")
     CHECK(squeeze(first_fit({}), 0, 10'000, 1, {}).arena == 0);
 }
 
-} // namespace
+} // namespace place_squeeze_test

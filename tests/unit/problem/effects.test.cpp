@@ -6,7 +6,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace {
+namespace problem_effects_test {
 
 using namespace strata;
 
@@ -63,4 +63,4 @@ TEST_CASE("effects: random and stateful ops may replay, the other effects forbid
     CHECK((effect::random | effect::once).forbids_replay());
 }
 
-} // namespace
+} // namespace problem_effects_test

@@ -8,7 +8,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace {
+namespace problem_fingerprint_test {
 
 auto spec() -> strata::problem_spec
 {
@@ -35,8 +35,6 @@ auto changed(std::function<void(strata::problem_spec&)> const& change) -> std::u
     change(s);
     return print(s);
 }
-
-} // namespace
 
 TEST_CASE("fingerprint: the number is the same on every platform and in every release")
 {
@@ -95,3 +93,5 @@ TEST_CASE("fingerprint: everything else counts")
     };
     CHECK(std::set<std::uint64_t>(all.begin(), all.end()).size() == all.size());
 }
+
+} // namespace problem_fingerprint_test

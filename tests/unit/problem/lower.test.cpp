@@ -12,7 +12,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace {
+namespace problem_lower_test {
 
 using namespace strata;
 using groups = std::vector<std::vector<op_id>>;
@@ -47,8 +47,6 @@ auto view(char const* name, tensor_id of) -> std::vector<graph_tensor>
 {
     return {{.name = name, .bytes = 8, .view_of = of}};
 }
-
-} // namespace
 
 TEST_CASE("lower: without views and in-place ops the problem has the ids and numbers of the graph")
 {
@@ -469,3 +467,5 @@ TEST_CASE("lowering: a schedule of the graph that tears a group apart is refused
     REQUIRE(late);
     CHECK(*late == schedule{{run(1), run(2), run(0), free(l.tensor_of(z))}});
 }
+
+} // namespace problem_lower_test

@@ -9,7 +9,7 @@
 #include "tests/support/problems.hpp"
 #include "tests/support/random_problem.hpp"
 
-namespace {
+namespace problem_problem_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -318,4 +318,4 @@ TEST_CASE("problem: random specs keep every rule, and breaking one at random is 
     }
 }
 
-} // namespace
+} // namespace problem_problem_test

@@ -12,7 +12,7 @@
 #include "tests/support/random_problem.hpp"
 #include "tests/support/slow_simulator.hpp"
 
-namespace {
+namespace schedule_profile_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -93,4 +93,4 @@ TEST_CASE("live_bytes: equals the slow simulator on random orders with replays")
     }
 }
 
-} // namespace
+} // namespace schedule_profile_test

@@ -9,7 +9,7 @@
 #include "tests/support/random_problem.hpp"
 #include "tests/support/slow_simulator.hpp"
 
-namespace {
+namespace schedule_replay_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -119,4 +119,4 @@ TEST_CASE("replay: live_at lists what is live during a step, largest first, equa
     CHECK(live_at(p, s, 8) == std::vector<tensor_id>{4});
 }
 
-} // namespace
+} // namespace schedule_replay_test

@@ -9,7 +9,7 @@
 #include "tests/support/random_problem.hpp"
 #include "tests/support/slow_simulator.hpp"
 
-namespace {
+namespace schedule_schedule_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -95,4 +95,4 @@ TEST_CASE("schedule: no other place for the frees needs fewer bytes at any run")
     }
 }
 
-} // namespace
+} // namespace schedule_schedule_test

@@ -10,7 +10,7 @@
 #include "tests/support/problems.hpp"
 #include "tests/support/random_problem.hpp"
 
-namespace {
+namespace schedule_validate_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -356,4 +356,4 @@ TEST_CASE("validate: a tensor named twice counts once")
     CHECK(validate(p, {{run(0), free(0), run(1)}}).count == 1);
 }
 
-} // namespace
+} // namespace schedule_validate_test

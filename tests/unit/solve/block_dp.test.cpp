@@ -13,7 +13,7 @@
 #include "tests/support/persistent_plans.hpp"
 #include "tests/support/problems.hpp"
 
-namespace {
+namespace solve_block_dp_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -132,4 +132,4 @@ TEST_CASE("stages taken together are as many as asked for, with options at the p
     CHECK(combined_options(g, {}) == std::vector<std::vector<int>>{{}});
 }
 
-} // namespace
+} // namespace solve_block_dp_test

@@ -12,7 +12,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/problems.hpp"
 
-namespace {
+namespace solve_chain_dp_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -71,4 +71,4 @@ TEST_CASE("chain_dp replays no op of no cost without need")
     CHECK(less->size() <= 43);
 }
 
-} // namespace
+} // namespace solve_chain_dp_test

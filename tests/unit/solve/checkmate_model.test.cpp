@@ -15,7 +15,7 @@
 #include "tests/support/random_order.hpp"
 #include "tests/support/random_problem.hpp"
 
-namespace {
+namespace solve_checkmate_model_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -128,4 +128,4 @@ TEST_CASE("without_idle_replays: drops what nobody reads, also what only served 
     }
 }
 
-} // namespace
+} // namespace solve_checkmate_model_test

@@ -11,7 +11,7 @@
 #include "tests/support/problems.hpp"
 #include "tests/support/random_problem.hpp"
 
-namespace {
+namespace solve_cut_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -62,4 +62,4 @@ TEST_CASE("cut: nothing to cut at is nothing proposed")
     CHECK(outcome_of({}, p, 5, {}).rounds == 0);
 }
 
-} // namespace
+} // namespace solve_cut_test

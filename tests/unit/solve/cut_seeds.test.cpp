@@ -13,7 +13,7 @@
 #include "tests/support/problems.hpp"
 #include "tests/support/random_problem.hpp"
 
-namespace {
+namespace solve_cut_seeds_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -95,4 +95,4 @@ TEST_CASE("cut_seeds: gives an order that fits at the point, or nothing, at ever
     }
 }
 
-} // namespace
+} // namespace solve_cut_seeds_test

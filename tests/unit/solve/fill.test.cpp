@@ -14,7 +14,7 @@
 #include "tests/support/random_order.hpp"
 #include "tests/support/random_problem.hpp"
 
-namespace {
+namespace solve_fill_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -87,4 +87,4 @@ TEST_CASE("fill: an expired watch leaves the order alone")
     CHECK(e.order() == order);
 }
 
-} // namespace
+} // namespace solve_fill_test

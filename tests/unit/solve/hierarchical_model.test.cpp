@@ -10,8 +10,9 @@
 
 #include "tests/support/catch.hpp"
 #include "tests/support/random_block_graph.hpp"
+#include "tests/support/sanitized.hpp"
 
-namespace {
+namespace solve_hierarchical_model_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -22,7 +23,7 @@ TEST_CASE("hierarchical_model: a plan is a solution exactly when it fits, of the
     int refused = 0;
     int again = 0;
     int served_later = 0;
-    for (std::uint64_t seed = 1; seed <= 600; ++seed) {
+    for (std::uint64_t seed = 1; seed <= (sanitized ? 120U : 600U); ++seed) {
         auto const level = make_random_level(seed, 24);
         if (!level.level) {
             continue;
@@ -65,10 +66,11 @@ TEST_CASE("hierarchical_model: a plan is a solution exactly when it fits, of the
             refused += y ? 1 : 0;
         }
     }
-    CHECK(expressed > 1000);
-    CHECK(refused > 500);
-    CHECK(again > 500);
-    CHECK(served_later > 200);
+    int const share = sanitized ? 5 : 1;
+    CHECK(expressed > 1000 / share);
+    CHECK(refused > 500 / share);
+    CHECK(again > 500 / share);
+    CHECK(served_later > 200 / share);
 }
 
 TEST_CASE("hierarchical_model: stops building beyond the entries allowed")
@@ -87,4 +89,4 @@ TEST_CASE("hierarchical_model: stops building beyond the entries allowed")
     }
 }
 
-} // namespace
+} // namespace solve_hierarchical_model_test

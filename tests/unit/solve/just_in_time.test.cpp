@@ -12,7 +12,7 @@
 #include "tests/support/problems.hpp"
 #include "tests/support/random_problem.hpp"
 
-namespace {
+namespace solve_just_in_time_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -104,4 +104,4 @@ TEST_CASE("just_in_time: a chain of a hundred thousand ops takes no deep recursi
     CHECK(is_run_order(p, order));
 }
 
-} // namespace
+} // namespace solve_just_in_time_test

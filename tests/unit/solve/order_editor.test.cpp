@@ -16,7 +16,7 @@
 #include "tests/support/random_order.hpp"
 #include "tests/support/random_problem.hpp"
 
-namespace {
+namespace solve_order_editor_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -309,4 +309,4 @@ TEST_CASE("order_editor: keeping a tensor takes with it the replays that served 
     check_editor(e);
 }
 
-} // namespace
+} // namespace solve_order_editor_test

@@ -8,7 +8,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace {
+namespace solve_persistent_table_test {
 
 using namespace strata;
 
@@ -159,4 +159,4 @@ TEST_CASE("a stage that may not run again is not run again, and no stages have n
     CHECK(!persistent_table::make(stages, -1));
 }
 
-} // namespace
+} // namespace solve_persistent_table_test

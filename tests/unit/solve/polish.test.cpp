@@ -14,7 +14,7 @@
 #include "tests/support/problems.hpp"
 #include "tests/support/random_problem.hpp"
 
-namespace {
+namespace solve_polish_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -190,4 +190,4 @@ TEST_CASE("repair: a tensor is dropped where it is told to be, and nothing happe
     CHECK(e.op_of(e.replays().front()) == p.producer(1));
 }
 
-} // namespace
+} // namespace solve_polish_test

@@ -19,7 +19,7 @@
 using namespace strata;
 using namespace strata::test;
 
-namespace {
+namespace solve_portfolio_test {
 
 struct counting {
     std::atomic<int>* calls;
@@ -59,8 +59,6 @@ auto calls_of(problem const& p) -> std::vector<int>
     portfolio(counting{&any}, only_chains{{&chains}}, only_training{{&training}}, only_small{{&small}}).solve(on);
     return {any, chains, training, small};
 }
-
-} // namespace
 
 TEST_CASE("portfolio: members are asked for steps of a kind and size that they take")
 {
@@ -137,3 +135,5 @@ TEST_CASE("portfolio: what a member throws on another thread arrives")
     search on(p, 9, {}, {p.base_cost(), none, false}, lim, stop_watch(lim));
     CHECK_THROWS_AS(portfolio(keep_all{}, greedy{}, throws{}, greedy{}).solve(on), std::string);
 }
+
+} // namespace solve_portfolio_test

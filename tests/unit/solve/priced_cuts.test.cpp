@@ -17,14 +17,12 @@
 using namespace strata;
 using namespace strata::test;
 
-namespace {
+namespace solve_priced_cuts_test {
 
 auto share_of(problem const& p, int percent) -> bytes_t
 {
     return p.resident_bytes() + (peak_of(p, keep_all_order(p)) - p.resident_bytes()) * percent / 100;
 }
-
-} // namespace
 
 TEST_CASE("priced cuts: every order is one of the step and the first fits at the instant of the cut")
 {
@@ -101,3 +99,5 @@ TEST_CASE("priced cuts: the same orders for the same seeds, whatever the threads
     }
     CHECK(found[0] == found[1]);
 }
+
+} // namespace solve_priced_cuts_test

@@ -9,7 +9,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/random_problem.hpp"
 
-namespace {
+namespace solve_range_max_test {
 
 using namespace strata;
 using strata::test::dice;
@@ -74,4 +74,4 @@ TEST_CASE("range_max: slots are rounded up to a power of two of at least two")
     CHECK(range_max(5).argmax() == 0);
 }
 
-} // namespace
+} // namespace solve_range_max_test

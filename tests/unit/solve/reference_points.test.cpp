@@ -15,7 +15,7 @@
 #include "tests/support/problems.hpp"
 #include "tests/support/random_problem.hpp"
 
-namespace {
+namespace solve_reference_points_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -97,4 +97,4 @@ TEST_CASE("sqrt_checkpoint: no op before the point is nothing to cut")
     CHECK(sqrt_checkpoint_order(p, 0) == index_order(p));
 }
 
-} // namespace
+} // namespace solve_reference_points_test

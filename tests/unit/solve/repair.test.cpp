@@ -14,7 +14,7 @@
 #include "tests/support/random_order.hpp"
 #include "tests/support/random_problem.hpp"
 
-namespace {
+namespace solve_repair_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -136,4 +136,4 @@ TEST_CASE("repair: patience bounds the drops without a new lowest peak")
     CHECK(e.run_count() < 400);
 }
 
-} // namespace
+} // namespace solve_repair_test

@@ -15,7 +15,7 @@
 #include "tests/support/problems.hpp"
 #include "tests/support/random_problem.hpp"
 
-namespace {
+namespace solve_search_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -237,4 +237,4 @@ TEST_CASE("portfolio: later members are spared once the bound is reached")
     CHECK(calls == 1);
 }
 
-} // namespace
+} // namespace solve_search_test

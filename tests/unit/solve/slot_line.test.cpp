@@ -13,7 +13,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/random_problem.hpp"
 
-namespace {
+namespace solve_slot_line_test {
 
 using namespace strata;
 using strata::test::dice;
@@ -215,4 +215,4 @@ TEST_CASE("slot_line: a thousand insertions at one place move few runs")
     CHECK(count == 2000);
 }
 
-} // namespace
+} // namespace solve_slot_line_test

@@ -17,7 +17,7 @@
 #include "tests/support/problems.hpp"
 #include "tests/support/random_problem.hpp"
 
-namespace {
+namespace solve_tree_width_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -156,4 +156,4 @@ TEST_CASE("tree_width plans a long chain in a few bytes, and stops when told to"
     CHECK(!tree_width_order(separator_tree(p), {.depth = 3}, stop_watch(lim)));
 }
 
-} // namespace
+} // namespace solve_tree_width_test

@@ -11,7 +11,7 @@
 #include "examples/zoo/models.hpp"
 #include "tests/support/catch.hpp"
 
-namespace {
+namespace zoo_activation_bytes_test {
 
 using namespace strata;
 using strata::zoo::dtype;
@@ -288,4 +288,4 @@ TEST_CASE("zoo: Mamba keeps the states of every token, or, fused, of every chunk
     CHECK(kept("mamba", o) == layers * (body + 4 * b * s * 2 * d * n) + ends);
 }
 
-} // namespace
+} // namespace zoo_activation_bytes_test

@@ -7,7 +7,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace {
+namespace zoo_graph_file_test {
 
 using namespace strata;
 using Catch::Matchers::Contains;
@@ -60,4 +60,4 @@ TEST_CASE("zoo graph file: costs that are no numbers of nanoseconds are refused"
     CHECK(zoo::make_graph_file("resnet51").error().code == errc::invalid_argument);
 }
 
-} // namespace
+} // namespace zoo_graph_file_test

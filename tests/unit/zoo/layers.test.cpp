@@ -9,7 +9,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace {
+namespace zoo_layers_test {
 
 using namespace strata;
 using namespace strata::zoo;
@@ -364,4 +364,4 @@ TEST_CASE("layers: names carry their scopes, and every class has its share of th
     CHECK(roofline_cost(device).cost(g, 0) == 3000 + (2 * 8 + 3 * 8) / 1555.0 / 0.6);
 }
 
-} // namespace
+} // namespace zoo_layers_test

@@ -16,7 +16,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace {
+namespace zoo_models_test {
 
 using namespace strata;
 using namespace strata::literals;
@@ -282,4 +282,4 @@ TEST_CASE("zoo: every single option at its largest is answered, never a crash")
     }
 }
 
-} // namespace
+} // namespace zoo_models_test

@@ -7,7 +7,7 @@
 #include "examples/zoo/models.hpp"
 #include "tests/support/catch.hpp"
 
-namespace {
+namespace zoo_options_test {
 
 using namespace strata;
 using Catch::Matchers::Contains;
@@ -90,4 +90,4 @@ TEST_CASE("zoo options: text shows what is set")
           "seq=9 dropout=0 fused=off in_place=on");
 }
 
-} // namespace
+} // namespace zoo_options_test
