@@ -26,7 +26,7 @@ function(strata_catch_layer layer)
     return()
   endif()
   add_executable(strata_${layer} ${sources})
-  # The files of one folder instantiate the same templates, so together they compile in a third of the time.
+  # The files of one folder instantiate the same templates, so together they compile in half the time.
   set_target_properties(strata_${layer} PROPERTIES UNITY_BUILD ${STRATA_UNITY_TESTS} UNITY_BUILD_MODE GROUP)
   foreach(source IN LISTS sources)
     cmake_path(GET source PARENT_PATH folder)
