@@ -566,6 +566,20 @@ TEST_CASE("failure 27: costs of zero and of 10^13, tensors of no bytes")
     CHECK(naive_agrees(g, low, plan_of(low.problem(), {0, 1, 0, 2})));
 }
 
+TEST_CASE("a backward op runs again wherever it adds into nothing")
+{
+    auto const g = training(4, 64); // ops 4 to 7 are backward; 5 reads what 4 makes
+    auto const low = lowered(g);
+    for (auto const& twice : {order{0, 1, 2, 3, 4, 4, 5, 6, 7}, order{0, 1, 2, 3, 4, 5, 3, 4, 5, 6, 7}}) {
+        auto const planned = plan_of(low.problem(), twice);
+        CHECK(naive_agrees(g, low, planned));
+        auto const prog = compile(low, planned).value();
+        auto const replays = [](instruction const& x) { return x.what == instruction::kind::run && x.again; };
+        CHECK(std::count_if(prog.instructions().begin(), prog.instructions().end(), replays) ==
+              static_cast<std::ptrdiff_t>(twice.size()) - 8);
+    }
+}
+
 // ---- Integration ---------------------------------------------------------------------------------------------------
 
 TEST_CASE("failure 29: a part of the step, or a tensor that is gone, is refused and not made up")
