@@ -355,22 +355,42 @@ TEST_CASE("measure: stays within the budget where a plan does, says so where non
     CHECK_FALSE(measure(s.low, e, {.budget = budget::bytes(-1)}));
 }
 
-TEST_CASE("measure: what was measured fits a roofline that prices another size")
+struct product {
+    double flops;
+};
+
+/// Layers of several sizes, `batch` times as much work each; the last is as good as free of arithmetic.
+auto products(double batch) -> training_graph<product>
 {
-    // time = 1000 + bytes * 2, no arithmetic to speak of: measured by hand, since a clock is no test
-    measurement m;
-    std::vector<roofline_sample> samples;
-    for (int i = 1; i <= 6; ++i) {
-        op_measurement x;
-        x.ns = {1000 + 2 * 64 * i, 5000};
-        m.ops.push_back(x);
-        samples.push_back({.flops = i > 3 ? 64.0 * i * 100 : 1.0,
-                           .bytes = 64.0 * i,
-                           .nanoseconds = static_cast<double>(x.minimum()) + (i > 3 ? 64.0 * i * 3 : 0)});
+    graph_builder<product> b;
+    tensor_id h = b.input("x", static_cast<bytes_t>(64 * batch));
+    for (int i = 1; i <= 8; ++i) {
+        auto const flops = i % 2 == 0 ? 1e4 * i * batch : 1.0 * batch;
+        h = b.add({flops}, {h}, {{.name = "h", .bytes = static_cast<bytes_t>(64 * i * batch)}});
     }
+    b.add({0}, {h}, {{.name = "view", .bytes = 8, .view_of = h}});
+    return b.build().value();
+}
+
+TEST_CASE("measure: what was measured on a small batch prices a large one by a roofline")
+{
+    roofline const device{.launch_ns = 5000, .ns_per_flop = 0.5, .ns_per_byte = 4};
+    auto const small = products(1);
+    measurement m; // a clock is no test: the device says how long its ops take
+    for (op_id o = 0; o < small.op_count(); ++o) {
+        auto const ns = device.time(work::flops(small, o), work::bytes_moved(small, o));
+        m.ops.push_back({.ns = {static_cast<std::int64_t>(ns), static_cast<std::int64_t>(3 * ns)}});
+    }
+    auto const samples = roofline_samples(small, m.costs());
+    CHECK(samples.size() == 8); // a view takes no time
     auto const fit = calibrate(samples);
     REQUIRE(fit);
-    CHECK(fit->device.time(1, 64 * 1000) == Approx(1000 + 2 * 64 * 1000).epsilon(0.01));
+    auto const large = products(100);
+    roofline_cost const priced(fit->device);
+    for (op_id o = 0; o < large.op_count(); ++o) {
+        auto const truth = device.time(work::flops(large, o), work::bytes_moved(large, o));
+        CHECK(priced.cost(large, o) == Approx(truth).epsilon(0.01));
+    }
 }
 
 TEST_CASE("step report: planned beside measured, run by run")
