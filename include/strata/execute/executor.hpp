@@ -121,21 +121,34 @@ public:
     void run(Before&& before, After&& after)
     {
         release_targets();
-        try {
-            for (auto const& x : program_.instructions()) {
-                switch (x.what) {
-                case instruction::kind::acquire: acquire(x.id); break;
-                case instruction::kind::release: release(x.id); break;
-                case instruction::kind::run:
-                    before(x);
-                    run_op(x);
-                    after(x);
-                    break;
-                }
-            }
-        } catch (...) {
-            abandon();
-            throw;
+        advance(none, before, after);
+    }
+
+    /// Runs the step up to the first run of op `o` and stops in front of it, so that the host can do there what no op does,
+    /// compute a loss for instance; `resume` runs `o` and the rest. Throws: as `run`.
+    void run_before(op_id o)
+    {
+        run_before(
+            o, [](instruction const&) {}, [](instruction const&) {});
+    }
+    template <std::invocable<instruction const&> Before, std::invocable<instruction const&> After>
+    void run_before(op_id o, Before&& before, After&& after)
+    {
+        release_targets();
+        advance(o, before, after);
+        under_way_ = true;
+    }
+
+    /// Runs what is left of a step that `run_before` began; nothing if there is no such step, or it has thrown.
+    void resume()
+    {
+        resume([](instruction const&) {}, [](instruction const&) {});
+    }
+    template <std::invocable<instruction const&> Before, std::invocable<instruction const&> After>
+    void resume(Before&& before, After&& after)
+    {
+        if (std::exchange(under_way_, false)) {
+            advance(none, before, after);
         }
     }
 
@@ -148,9 +161,11 @@ public:
         return static_cast<T*>(static_cast<void*>(data(t)));
     }
 
-    /// Releases the targets of the step before; `run` begins with it.
+    /// Releases the targets of the step before, or what a step that was not resumed has left; `run` begins with it.
     void release_targets()
     {
+        next_ = 0;
+        under_way_ = false;
         bool any = false;
         for (auto const* p : live_) {
             any = any || p != nullptr;
@@ -202,6 +217,34 @@ private:
         }
     }
 
+    /// Does what comes next, up to the end or in front of the next run of op `stop`.
+    template <class Before, class After>
+    void advance(op_id stop, Before&& before, After&& after)
+    {
+        auto const& all = program_.instructions();
+        try {
+            for (; next_ < all.size(); ++next_) {
+                auto const& x = all[next_];
+                switch (x.what) {
+                case instruction::kind::acquire: acquire(x.id); break;
+                case instruction::kind::release: release(x.id); break;
+                case instruction::kind::run:
+                    if (x.id == stop) {
+                        return;
+                    }
+                    before(x);
+                    run_op(x);
+                    after(x);
+                    break;
+                }
+            }
+            next_ = 0;
+        } catch (...) {
+            abandon();
+            throw;
+        }
+    }
+
     void acquire(std::int32_t i)
     {
         auto const& x = program_.pieces()[at(i)];
@@ -250,6 +293,7 @@ private:
         } catch (...) { // the first exception is the one that tells what went wrong
         }
         release_all();
+        next_ = 0;
     }
 
     void run_op(instruction const& x)
@@ -312,6 +356,8 @@ private:
     std::vector<std::byte*> live_;    // per piece: its address while it is there
     std::vector<std::optional<typename detail::random_state_of<E>::type>> random_;
     std::byte* workspace_ = nullptr;
+    std::size_t next_ = 0;   // instruction to go on with
+    bool under_way_ = false; // a step waits for resume
 };
 
 template <class E>

@@ -249,6 +249,32 @@ TEST_CASE("executor: gradients know who is first, in every step")
     CHECK(e.added == std::vector<bool>{false, true, true, false, true, true});
 }
 
+TEST_CASE("executor: a step that stops in front of an op goes on from there, once, or gives everything back")
+{
+    aliased const s;
+    auto const g = s.builder.build().value();
+    auto const low = lowered(g, 64);
+    auto const p = compile(low, plan(low.problem()).value()).value();
+    note_taker whole;
+    executor(p, whole).run();
+    for (std::size_t k = 0; k < whole.ran.size(); ++k) {
+        note_taker engine;
+        test::counting_memory memory;
+        executor step(p, engine, allocating(memory));
+        step.run_before(whole.ran[k]);
+        CHECK(engine.ran == std::vector<op_id>(whole.ran.begin(), whole.ran.begin() + static_cast<std::ptrdiff_t>(k)));
+        step.resume();
+        CHECK(engine.ran == whole.ran);
+        step.resume(); // there is nothing left
+        CHECK(engine.ran == whole.ran);
+        step.run_before(whole.ran[k]);
+        step.release_targets(); // a step that is given up
+        CHECK(memory.live() == 0);
+        step.resume();
+        CHECK(engine.ran.size() == whole.ran.size() + k);
+    }
+}
+
 TEST_CASE("executor: an arena asks once for as much as was planned, an allocator for each buffer")
 {
     aliased const s;
