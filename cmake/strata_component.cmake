@@ -6,15 +6,16 @@ set(STRATA_COMPONENTS "")
 # Names of those that are not, by choice or for want of a package.
 set(STRATA_COMPONENTS_OFF "")
 
-# strata_component(<name> [REQUIRED] [PACKAGES "<package> <version>"...] [FIND_MODULE <file>]
+# strata_component(<name> [REQUIRED] [APART] [PACKAGES "<package> <version>"...] [FIND_MODULE <file>]
 #                  [LINK <targets>...] HEADERS <files>...)
 #
 # Makes the INTERFACE target strata_<name>, known to users as strata::<name> (the core: strata::strata), which carries
 # its own headers and its own third-party targets. Every component but a REQUIRED one has a switch STRATA_WITH_<NAME>:
 # ON fails when a package is missing, AUTO leaves the component out and says so in one line, OFF does not look.
+# APART: no test or example links it but those that are about it, since it takes long to compile with or to load.
 # FIND_MODULE is a Find<package>.cmake of ours, for a package that ships no CMake config; it is installed with strata.
 function(strata_component name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "REQUIRED" "FIND_MODULE" "PACKAGES;LINK;HEADERS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "REQUIRED;APART" "FIND_MODULE" "PACKAGES;LINK;HEADERS")
   if(arg_UNPARSED_ARGUMENTS OR NOT arg_HEADERS)
     message(FATAL_ERROR "strata_component(${name}): HEADERS missing, or not understood: '${arg_UNPARSED_ARGUMENTS}'")
   endif()
@@ -68,6 +69,7 @@ function(strata_component name)
     STRATA_PACKAGES "${arg_PACKAGES}"
     STRATA_FIND_MODULE "${arg_FIND_MODULE}"
     STRATA_HEADERS "${arg_HEADERS}"
+    STRATA_APART "${arg_APART}"
   )
   target_sources(strata_${name} INTERFACE FILE_SET HEADERS BASE_DIRS include FILES ${arg_HEADERS})
   target_compile_features(strata_${name} INTERFACE cxx_std_20)

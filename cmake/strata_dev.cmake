@@ -25,9 +25,12 @@ if(STRATA_SANITIZE)
   target_link_options(strata_dev_flags INTERFACE -fsanitize=${STRATA_SANITIZE})
 endif()
 
-# Links to `target` every component of strata, and no other.
+# Links to `target` every component of strata but those that stand apart.
 function(strata_link_all target)
   foreach(component IN LISTS STRATA_COMPONENTS)
-    target_link_libraries(${target} PRIVATE strata_${component})
+    get_target_property(apart strata_${component} STRATA_APART)
+    if(NOT apart)
+      target_link_libraries(${target} PRIVATE strata_${component})
+    endif()
   endforeach()
 endfunction()

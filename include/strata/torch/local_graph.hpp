@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// @brief One planning unit, run by itself: forward, with a graph of its own, and backward through that graph.
+#pragma once
+
+#include <strata/torch/compat.hpp>
+#include <strata/torch/saved_tensors.hpp>
+#include <strata/torch/step_state.hpp>
+#include <strata/torch/trace.hpp>
+#include <strata/torch/units.hpp>
+
+#include <torch/csrc/autograd/engine.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace strata::torch::detail {
+
+/// Autograd's graph of one unit. What it saves of storages that the step owns is kept by reference, so that these can be
+/// dropped and made again; the rest, which no value carries, it holds itself.
+class local_graph final : public saved_tensor_keeper {
+public:
+    explicit local_graph(step_state const& s)
+        : state_(s)
+    {
+    }
+    ~local_graph() override
+    {
+        roots_.clear(); // what is saved goes with its node, and is struck off the list
+        edge_.reset();
+    }
+
+    auto keep() -> std::unique_ptr<autograd::SavedVariableHooks> override
+    {
+        auto x = std::make_unique<saved>(*this);
+        saved_.push_back(x.get());
+        return x;
+    }
+
+    /// Where the gradient of the next use arrives.
+    void watch(at::Tensor const& t, std::int32_t use)
+    {
+        autograd::create_gradient_edge(const_cast<at::Tensor&>(t), edge_); // NOLINT: a handle
+        uses_.push_back(use);
+    }
+    /// `t` is the result `v` of the unit.
+    void add_root(at::Tensor const& t, std::int32_t v)
+    {
+        if (t.requires_grad()) {
+            roots_.push_back(autograd::impl::gradient_edge(t));
+            root_values_.push_back(v);
+        }
+    }
+
+    /// Forgets the tensors whose storages the step owns; those of tensors that were there before may stay.
+    void refer(unit const& u)
+    {
+        for (auto* x : saved_) {
+            if (x->tensor.defined() && x->tensor.has_storage()) {
+                auto* const storage = x->tensor.storage().unsafeGetStorageImpl();
+                for (auto const* list : {&u.needs, &u.makes}) {
+                    for (auto g : *list) {
+                        if (state_.storages[at(g)].unsafeGetStorageImpl() == storage) {
+                            x->refer(g);
+                            break;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Groups that backward will read, ascending, and bytes that the graph itself holds.
+    [[nodiscard]] auto read_groups() const -> std::vector<std::int32_t>
+    {
+        std::vector<std::int32_t> all;
+        for (auto const* x : saved_) {
+            if (x->group != none) {
+                all.push_back(x->group);
+            }
+        }
+        std::sort(all.begin(), all.end());
+        all.erase(std::unique(all.begin(), all.end()), all.end());
+        return all;
+    }
+    [[nodiscard]] auto held_bytes(unit const& u) const -> bytes_t
+    {
+        std::vector<c10::StorageImpl const*> seen;
+        for (auto const& use : u.uses) { // parameters and inputs are there anyway
+            if (state_.of().values[at(use.value)].from != origin::made) {
+                seen.push_back(state_.tensor(use.value).storage().unsafeGetStorageImpl());
+            }
+        }
+        bytes_t n = 0;
+        for (auto const* x : saved_) {
+            if (x->tensor.defined() && x->tensor.has_storage()) {
+                auto const* const storage = x->tensor.storage().unsafeGetStorageImpl();
+                if (std::find(seen.begin(), seen.end(), storage) == seen.end()) {
+                    seen.push_back(storage);
+                    n += static_cast<bytes_t>(storage->nbytes());
+                }
+            }
+        }
+        return n;
+    }
+
+    [[nodiscard]] auto root_values() const noexcept -> std::vector<std::int32_t> const& { return root_values_; }
+
+    /// Backward through the graph, which is gone then. `given`: per root, undefined where no gradient came.
+    /// Returns: the gradient of each use that is watched, undefined if nothing flows there.
+    [[nodiscard]] auto run(std::vector<at::Tensor> given) -> std::vector<std::pair<std::int32_t, at::Tensor>>
+    {
+        autograd::edge_list roots;
+        autograd::variable_list gradients;
+        for (std::size_t k = 0; k < roots_.size(); ++k) {
+            if (given[k].defined()) {
+                roots.push_back(std::move(roots_[k]));
+                gradients.push_back(std::move(given[k]));
+            }
+        }
+        roots_.clear();
+        given.clear();
+        std::vector<at::Tensor> arrived;
+        edge_->to = &arrived;
+        if (!roots.empty()) {
+            autograd::Engine::get_default_engine().execute(roots, gradients, false, false, true, {});
+        }
+        arrived.resize(uses_.size());
+        std::vector<std::pair<std::int32_t, at::Tensor>> parts;
+        for (std::size_t k = 0; k < uses_.size(); ++k) {
+            parts.emplace_back(uses_[k], std::move(arrived[k]));
+        }
+        return parts;
+    }
+
+private:
+    /// Where the graph ends: takes the gradients of all uses at once.
+    struct sink final : autograd::Node {
+        auto apply(autograd::variable_list&& g) -> autograd::variable_list override
+        {
+            *to = std::move(g);
+            return {};
+        }
+        std::vector<at::Tensor>* to = nullptr;
+    };
+
+    /// What stands for one saved tensor.
+    struct saved final : autograd::SavedVariableHooks {
+        explicit saved(local_graph& g)
+            : graph(g)
+        {
+        }
+        saved(saved const&) = delete;
+        auto operator=(saved const&) -> saved& = delete;
+        ~saved() override { std::erase(graph.saved_, this); }
+
+        void call_pack_hook(at::Tensor const& t) override { tensor = t.requires_grad() ? t.variable_data() : t; }
+        auto call_unpack_hook() -> at::Tensor override
+        {
+            if (group == none) {
+                return tensor;
+            }
+            return graph.state_.view(group, keys, dtype, sizes, strides, offset);
+        }
+        void refer(std::int32_t g)
+        {
+            group = g;
+            keys = tensor.key_set();
+            dtype = tensor.dtype();
+            sizes.assign(tensor.sizes().begin(), tensor.sizes().end());
+            strides.assign(tensor.strides().begin(), tensor.strides().end());
+            offset = tensor.storage_offset();
+            tensor.reset();
+        }
+
+        local_graph& graph;
+        at::Tensor tensor; // unless it is referred to
+        std::int32_t group = none;
+        c10::DispatchKeySet keys;
+        caffe2::TypeMeta dtype;
+        c10::SmallVector<std::int64_t, 5> sizes, strides;
+        std::int64_t offset = 0;
+    };
+
+    step_state const& state_;
+    std::vector<saved*> saved_; // that exist
+    std::shared_ptr<sink> edge_ = std::make_shared<sink>();
+    std::vector<std::int32_t> uses_; // per input of the sink
+    autograd::edge_list roots_;
+    std::vector<std::int32_t> root_values_;
+};
+
+inline step_state::step_state(trace const& t, unit_list const& units, std::vector<at::Tensor> inputs)
+    : storages(t.groups.size())
+    , graphs(units.all.size())
+    , gradients(t.values.size())
+    , trace_(t)
+    , units_(units)
+    , inputs_(std::move(inputs))
+{
+}
+inline step_state::~step_state() = default;
+
+/// How a unit runs forward.
+struct forward_mode {
+    bool graph = true;  ///< with a graph for backward
+    bool quiet = false; ///< running statistics are left alone
+};
+
+/// Runs unit `i` forward: its results are there afterwards, and its graph if it has one.
+inline void run_forward(step_state& s, std::int32_t i, forward_mode how)
+{
+    auto const& u = s.units().all[at(i)];
+    auto const& t = s.of();
+    auto graph = how.graph && u.backward ? std::make_unique<local_graph>(s) : nullptr;
+    std::vector<at::Tensor> used(u.uses.size());
+    std::vector<at::Tensor> local(u.locals.size());
+    {
+        at::NoGradGuard const guard;
+        for (std::size_t k = 0; k < u.uses.size(); ++k) {
+            auto const& x = u.uses[k];
+            used[k] = s.tensor(x.value);
+            if (graph && x.grad) {
+                if (t.values[at(x.value)].from != origin::made) {
+                    used[k] = used[k].variable_data();
+                }
+                graph->watch(used[k], static_cast<std::int32_t>(k));
+            }
+        }
+    }
+    saved_tensor_keeper::scope const kept(graph.get());
+    std::size_t made = 0;
+    for (std::size_t k = 0; k < u.ops.size(); ++k) {
+        auto const& op = t.ops[at(u.ops[k])];
+        at::AutoGradMode const mode(graph != nullptr && op.grad_mode);
+        auto read = u.reads[k].begin();
+        auto const next = [&](std::int32_t v) -> at::Tensor {
+            if (v == none) {
+                return {};
+            }
+            auto const from = *read++;
+            auto const& list = op.statistics;
+            if (how.quiet && !list.empty() &&
+                std::find(list.begin(), list.end(), t.values[at(v)].group) != list.end()) {
+                return {}; // without statistics to update, the results are the same
+            }
+            return from < 0 ? used[at(~from)] : local[at(from)];
+        };
+        ::torch::jit::Stack stack;
+        stack.reserve(op.arguments.size());
+        for (auto const& a : op.arguments) {
+            switch (a.what) {
+            case argument::kind::constant: stack.push_back(a.constant); break;
+            case argument::kind::tensor: stack.emplace_back(next(a.values[0])); break;
+            case argument::kind::tensors: {
+                c10::List<at::Tensor> list;
+                for (auto v : a.values) {
+                    list.push_back(next(v));
+                }
+                stack.emplace_back(std::move(list));
+                break;
+            }
+            case argument::kind::optional_tensors: {
+                c10::List<c10::optional<at::Tensor>> list;
+                for (auto v : a.values) {
+                    list.push_back(v == none ? c10::optional<at::Tensor>() : c10::optional<at::Tensor>(next(v)));
+                }
+                stack.emplace_back(std::move(list));
+                break;
+            }
+            }
+        }
+        op.handle.callBoxed(&stack);
+        auto const take = [&](std::int32_t v, at::Tensor const& y) {
+            if (v != none && made < u.locals.size() && u.locals[made] == v) {
+                local[made++] = y;
+            }
+        };
+        for (std::size_t r = 0; r < op.answers.size(); ++r) {
+            if (op.answers[r].list) {
+                auto const all = stack[r].toTensorVector();
+                for (std::size_t e = 0; e < all.size(); ++e) {
+                    take(op.answers[r].values[e], all[e]);
+                }
+            } else if (!op.answers[r].values.empty()) {
+                take(op.answers[r].values[0], stack[r].toTensor());
+            }
+        }
+    }
+    for (auto k : u.results) {
+        auto const v = u.locals[at(k)];
+        if (auto const g = t.values[at(v)].group; t.groups[at(g)].made()) {
+            s.storages[at(g)] = local[at(k)].storage();
+        }
+        if (graph) {
+            graph->add_root(local[at(k)], v);
+        }
+    }
+    if (graph) {
+        graph->refer(u);
+        s.graphs[at(i)] = std::move(graph);
+    }
+}
+
+/// Runs unit `i` backward: takes the gradients of its results, adds to those of what it uses.
+inline void run_backward(step_state& s, std::int32_t i)
+{
+    auto const graph = std::move(s.graphs[at(i)]);
+    TORCH_CHECK(graph != nullptr, "strata::torch: a unit without its graph runs backward");
+    at::NoGradGuard const guard;
+    std::vector<at::Tensor> given;
+    for (auto v : graph->root_values()) {
+        given.push_back(s.gradients[at(v)].take());
+    }
+    for (auto& [use, part] : graph->run(std::move(given))) {
+        auto const& x = s.units().all[at(i)].uses[at(use)];
+        s.gradients[at(x.value)].add(x.rank, std::move(part));
+    }
+}
+
+} // namespace strata::torch::detail

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// @brief One pass, captured, measured and planned: runs steps of it, as often as wanted and several at a time.
+#pragma once
+
+#include <strata/cost/table_cost.hpp>
+#include <strata/execute/compile.hpp>
+#include <strata/execute/executor.hpp>
+#include <strata/pipeline/plan.hpp>
+#include <strata/problem/lower.hpp>
+#include <strata/torch/capture.hpp>
+#include <strata/torch/compat.hpp>
+#include <strata/torch/engine.hpp>
+#include <strata/torch/memory_watch.hpp>
+#include <strata/torch/options.hpp>
+#include <strata/torch/profile.hpp>
+#include <strata/torch/refusal.hpp>
+#include <strata/torch/step_graph.hpp>
+#include <strata/torch/step_state.hpp>
+#include <strata/torch/undo.hpp>
+#include <strata/torch/units.hpp>
+
+#include <ATen/ops/ones_like.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace strata::torch::detail {
+
+/// One step in flight: its state and the executor that runs it.
+class running_step {
+public:
+    running_step(trace const& t, unit_list const& u, step_graph const& g, program const& p, std::vector<at::Tensor> in)
+        : state(t, u, std::move(in))
+        , engine(g, state)
+        , runs(p, engine, releasing(g, state))
+    {
+    }
+    step_state state;
+    unit_engine engine;
+    executor<unit_engine, releasing> runs;
+};
+
+/// A pass with its plan. Does not change once it is made.
+class planned_step {
+public:
+    /// Captures `pass`, a callable without arguments that returns its tensors as a flat list and reads `inputs`; measures
+    /// it, plans it and tries the plan. Buffers and the random state are afterwards as before.
+    /// Throws: `refusal`, `not_planned`, and what `pass` throws.
+    template <class F>
+    planned_step(F&& pass, std::vector<at::Tensor> const& inputs, options const& how)
+    {
+        require_reports();
+        undo_log before;
+        auto begin = clock::now();
+        trace_ = recorder(inputs, before).during(pass);
+        units_ = unit_maker(trace_).made();
+        said_.capture_seconds = lap(begin);
+        said_.ops = trace_.ops.size();
+        said_.units = units_.all.size();
+        before.restore();
+        std::vector<unit_profile> measured;
+        {
+            step_state s(trace_, units_, inputs);
+            measured = profiler(s, how.repeats).measured();
+        }
+        read_again_.assign(trace_.groups.size(), 0);
+        for (std::size_t i = 0; i < measured.size(); ++i) {
+            for (auto const* list : {&measured[i].saved, &units_.all[i].needs}) {
+                for (auto g : *list) {
+                    read_again_[at(g)] = 1;
+                }
+            }
+        }
+        before.restore();
+        said_.profile_seconds = lap(begin);
+        bool const all_count = how.budget.counts == counted::activations_and_gradients;
+        graph_ = step_writer(trace_, units_, measured, all_count).written();
+        make_plan(how);
+        said_.plan_seconds = lap(begin);
+        for (int k = 0; k < how.rehearsals; ++k) {
+            ++said_.rehearsals;
+            bool const kept = rehearse(inputs);
+            before.restore();
+            said_.rehearse_seconds += lap(begin);
+            if (kept) {
+                break;
+            }
+            make_plan(how);
+            said_.plan_seconds += lap(begin);
+        }
+    }
+    planned_step(planned_step const&) = delete;
+    auto operator=(planned_step const&) -> planned_step& = delete;
+
+    [[nodiscard]] auto captured() const noexcept -> trace const& { return trace_; }
+    [[nodiscard]] auto plan() const noexcept -> certified_plan const& { return *plan_; }
+    [[nodiscard]] auto graph() const noexcept -> step_graph const& { return graph_; }
+    [[nodiscard]] auto said() const noexcept -> report const& { return said_; }
+
+    /// Whether a step ends with a backward pass.
+    [[nodiscard]] auto has_backward() const noexcept -> bool { return graph_.host != none; }
+
+    /// Runs a step up to its results.
+    [[nodiscard]] auto begin(std::vector<at::Tensor> inputs) const -> std::unique_ptr<running_step>
+    {
+        auto x = std::make_unique<running_step>(trace_, units_, graph_, *program_, std::move(inputs));
+        if (has_backward()) {
+            x->runs.run_before(graph_.host);
+        } else {
+            x->runs.run();
+        }
+        return x;
+    }
+
+    /// Whether anything after the results are out reads group `g`.
+    [[nodiscard]] auto reads_again(std::int32_t g) const noexcept -> bool { return read_again_[at(g)] != 0; }
+
+    /// Values whose gradients a step returns: parameters and inputs, ascending.
+    [[nodiscard]] auto returned() const -> std::vector<std::int32_t>
+    {
+        std::vector<std::int32_t> all;
+        for (std::size_t v = 0; v < trace_.values.size(); ++v) {
+            if (trace_.values[v].from != origin::made && units_.contributions[v] > 0) {
+                all.push_back(static_cast<std::int32_t>(v));
+            }
+        }
+        return all;
+    }
+
+private:
+    using clock = std::chrono::steady_clock;
+
+    static auto lap(clock::time_point& since) -> double
+    {
+        auto const now = clock::now();
+        return std::chrono::duration<double>(now - std::exchange(since, now)).count();
+    }
+
+    /// Without reports of the allocator nothing can be measured, and no budget kept.
+    static void require_reports()
+    {
+        memory_watch const watch;
+        auto const probe = at::ones_like(random_state());
+        if (watch.live() == 0) {
+            throw refusal("the allocator",
+                          "an allocator was installed that does not report to the profiler of libtorch",
+                          "hand its requests on to the allocator it replaces, or report them");
+        }
+    }
+
+    /// The budget in bytes of the problem, where resident tensors count.
+    [[nodiscard]] auto budget_of(problem const& p, step_budget const& b) const -> strata::budget
+    {
+        bool const shifted = b.counts == counted::activations && !b.amount.is_fraction();
+        auto const n = b.amount.resolve(0, 0);
+        return shifted && n <= max_bytes - p.resident_bytes() ? strata::budget::bytes(n + p.resident_bytes())
+                                                              : b.amount;
+    }
+
+    void make_plan(options const& how)
+    {
+        std::vector<cost_t> costs;
+        for (auto const& x : graph_.plain.ops) {
+            costs.push_back(x.cost);
+        }
+        auto const low = lower(graph_, table_cost(std::move(costs)), {.alignment = 64});
+        if (!low) {
+            throw not_planned(low.error());
+        }
+        auto const& p = low->problem();
+        auto made = strata::plan(p, {.budget = budget_of(p, how.budget), .deadline = how.deadline});
+        if (!made) {
+            throw not_planned(std::move(made).error());
+        }
+        auto compiled = compile(*low, *made);
+        if (!compiled) {
+            throw not_planned(std::move(compiled).error());
+        }
+        auto const uncounted = how.budget.counts == counted::activations ? p.resident_bytes() : 0;
+        auto const& c = made->certificate;
+        said_.budget = c.budget - (c.budget == max_bytes ? 0 : uncounted);
+        said_.planned_peak = c.peak - uncounted;
+        said_.plain_peak = c.keep_all_peak - uncounted;
+        said_.overhead = c.overhead();
+        said_.overhead_bound = c.overhead_bound();
+        said_.recomputed.clear();
+        for (auto const& x : compiled->instructions()) {
+            if (x.what == instruction::kind::run && x.again) {
+                said_.recomputed.push_back(graph_.plain.ops[at(x.id)].name);
+            }
+        }
+        auto& names = said_.recomputed;
+        std::sort(names.begin(), names.end());
+        names.erase(std::unique(names.begin(), names.end()), names.end());
+        resident_ = p.resident_bytes();
+        uncounted_ = uncounted;
+        plan_ = std::make_unique<certified_plan>(*std::move(made));
+        program_ = std::make_unique<program>(*std::move(compiled));
+    }
+
+    /// One step under the eyes of a watch. An op that takes more than the plan says, since gradients come in another layout
+    /// than when it was measured, is given more.
+    /// Returns: whether every op kept to the plan.
+    auto rehearse(std::vector<at::Tensor> const& inputs) -> bool
+    {
+        bool kept = true;
+        memory_watch watch;
+        said_.measured_peak = 0;
+        std::vector<std::size_t> pieces;
+        running_step x(trace_, units_, graph_, *program_, inputs);
+        auto const& ops = graph_.plain.ops;
+        auto const before = [&](instruction const&) { watch.reset_peak(); };
+        auto const after = [&](instruction const& i) {
+            auto const excess = watch.peak() - (x.runs.memory().live_bytes() + resident_);
+            said_.measured_peak = std::max(said_.measured_peak, watch.peak() - uncounted_);
+            if (excess > 0) {
+                kept = false;
+                graph_.plain.ops[at(i.id)].workspace = ops[at(i.id)].workspace + excess;
+            }
+        };
+        if (has_backward()) {
+            x.runs.run_before(graph_.host, before, after);
+            x.engine.give(ones(x.state));
+            x.runs.resume(before, after);
+        } else {
+            x.runs.run(before, after);
+        }
+        return kept;
+    }
+
+    [[nodiscard]] auto ones(step_state const& s) const -> std::vector<at::Tensor>
+    {
+        at::NoGradGuard const guard;
+        std::vector<at::Tensor> all;
+        for (auto v : trace_.outputs) {
+            if (v != none && trace_.values[at(v)].from == origin::made && trace_.values[at(v)].grad) {
+                all.push_back(at::ones_like(s.tensor(v)));
+            }
+        }
+        return all;
+    }
+
+    trace trace_;
+    unit_list units_;
+    step_graph graph_;
+    report said_;
+    std::unique_ptr<certified_plan> plan_;
+    std::unique_ptr<program> program_;
+    std::vector<char> read_again_; // per group
+    bytes_t resident_ = 0;         // tensors that the plan counts as always there
+    bytes_t uncounted_ = 0;        // part of them that the user's budget does not count
+};
+
+} // namespace strata::torch::detail

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// @brief Measures every unit of a pass, forward and backward, with no more in memory than inference needs.
+#pragma once
+
+#include <strata/torch/compat.hpp>
+#include <strata/torch/local_graph.hpp>
+#include <strata/torch/memory_watch.hpp>
+#include <strata/torch/step_graph.hpp>
+#include <strata/torch/step_state.hpp>
+#include <strata/torch/trace.hpp>
+#include <strata/torch/undo.hpp>
+#include <strata/torch/units.hpp>
+#include <strata/units.hpp>
+
+#include <ATen/ops/full_like.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace strata::torch::detail {
+
+/// Runs the pass unit by unit: forward, backward at once with gradients of ones, then forward for those that follow.
+/// Times are the least of `repeats` runs, fewer for units that take long. What it changes is known to `before`.
+class profiler {
+public:
+    profiler(step_state& s, int repeats)
+        : s_(s)
+        , repeats_(repeats)
+        , last_reader_(s.of().groups.size(), none)
+    {
+        auto const& all = s.units().all;
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            for (auto const* list : {&all[i].makes, &all[i].needs}) {
+                for (auto g : *list) {
+                    last_reader_[at(g)] = static_cast<std::int32_t>(i);
+                }
+            }
+        }
+    }
+
+    [[nodiscard]] auto measured() && -> std::vector<unit_profile>
+    {
+        auto const& all = s_.units().all;
+        std::vector<unit_profile> profiles(all.size());
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            auto const k = static_cast<std::int32_t>(i);
+            auto const& u = all[i];
+            auto& m = profiles[i];
+            auto const before = random_state();
+            clock::duration spent{};
+            for (int r = 0; r < (u.once ? 1 : std::max(1, repeats_)) && (r == 0 || spent < patience); ++r) {
+                if (r > 0) {
+                    drop(u);
+                    set_random_state(before);
+                }
+                spent += measure(k, r == 0, m);
+            }
+            for (std::size_t g = 0; g < last_reader_.size(); ++g) {
+                if (last_reader_[g] == k) {
+                    s_.storages[g] = {};
+                }
+            }
+        }
+        return profiles;
+    }
+
+private:
+    using clock = std::chrono::steady_clock;
+    static constexpr auto patience = std::chrono::milliseconds(30); // per unit
+
+    void drop(unit const& u)
+    {
+        for (auto g : u.makes) {
+            s_.storages[at(g)] = {};
+        }
+    }
+
+    auto measure(std::int32_t i, bool first, unit_profile& m) -> clock::duration
+    {
+        auto const& u = s_.units().all[at(i)];
+        auto const begin = clock::now();
+        auto base = watch_.live();
+        watch_.reset_peak();
+        run_forward(s_, i, {.graph = true, .quiet = !first});
+        auto const middle = clock::now();
+        m.forward_peak = std::max(m.forward_peak, watch_.peak() - base);
+        keep_least(m.forward_ns, middle - begin, first);
+        auto const& graph = s_.graphs[at(i)];
+        if (!graph) {
+            return middle - begin;
+        }
+        m.saved = graph->read_groups();
+        m.held = std::max(m.held, graph->held_bytes(u));
+        for (auto v : graph->root_values()) {
+            at::NoGradGuard const guard;
+            s_.gradients[at(v)].clear();
+            s_.gradients[at(v)].add(0, at::full_like(s_.tensor(v), 1));
+        }
+        base = watch_.live();
+        watch_.reset_peak();
+        auto const start = clock::now();
+        run_backward(s_, i);
+        auto const end = clock::now();
+        m.backward_peak = std::max(m.backward_peak, watch_.peak() - base);
+        keep_least(m.backward_ns, end - start, first);
+        for (auto const& x : u.uses) {
+            s_.gradients[at(x.value)].clear();
+        }
+        return end - begin;
+    }
+
+    static void keep_least(cost_t& ns, clock::duration d, bool first)
+    {
+        auto const now = std::chrono::duration_cast<std::chrono::nanoseconds>(d).count();
+        ns = first ? now : std::min(ns, now);
+    }
+
+    step_state& s_;
+    int repeats_;
+    std::vector<std::int32_t> last_reader_; // per group
+    memory_watch watch_;
+};
+
+} // namespace strata::torch::detail
