@@ -4,6 +4,7 @@
 #pragma once
 
 #include <strata/torch/compat.hpp>
+#include <strata/torch/op_rules.hpp>
 #include <strata/torch/refusal.hpp>
 #include <strata/torch/saved_tensors.hpp>
 #include <strata/torch/trace.hpp>
@@ -14,10 +15,8 @@
 #include <torch/library.h>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -98,7 +97,7 @@ private:
             unwatched(op, below, stack);
             return;
         }
-        self->refuse_op(op, *stack);
+        refuse_op(op, *stack);
         if (transparent(op)) {
             op.redispatchBoxed(below, stack);
             return;
@@ -115,55 +114,6 @@ private:
     {
         c10::impl::ExcludeDispatchKeyGuard const guard(watch_key);
         op.redispatchBoxed(below, stack);
-    }
-
-    /// Whether the kernel that runs is made of other ops, each with its own autograd node.
-    static auto transparent(c10::OperatorHandle const& op) -> bool
-    {
-        using key = c10::DispatchKey;
-        if (op.hasKernelForDispatchKey(key::AutocastCPU) && c10::impl::tls_is_dispatch_key_included(key::AutocastCPU) &&
-            !c10::impl::tls_is_dispatch_key_excluded(key::AutocastCPU)) {
-            return true; // casts its arguments, then calls itself
-        }
-        return op.hasKernelForDispatchKey(key::CompositeImplicitAutograd) && !op.hasKernelForDispatchKey(key::CPU) &&
-               !op.hasKernelForDispatchKey(key::AutogradCPU) &&
-               !op.hasKernelForDispatchKey(key::CompositeExplicitAutograd);
-    }
-
-    void refuse_op(c10::OperatorHandle const& op, ::torch::jit::Stack const& stack) const
-    {
-        std::string_view const name = op.operator_name().name;
-        constexpr std::array numbers{"aten::item", "aten::_local_scalar_dense", "aten::is_nonzero", "aten::equal"};
-        if (std::find(numbers.begin(), numbers.end(), name) != numbers.end()) {
-            throw refusal(std::string(name),
-                          "reads a number out of a tensor, so that what forward does may depend on data",
-                          "keep it in a tensor, or read it outside of forward and hand it in");
-        }
-        if (op.hasTag(at::Tag::dynamic_output_shape) && !by_positions(name, op, stack)) {
-            throw refusal(std::string(name),
-                          "makes a tensor whose shape depends on data",
-                          "use an op with a fixed shape, such as where, masked_fill or topk");
-        }
-        constexpr std::array storage{"aten::set_", "aten::resize_", "aten::resize_as_", "aten::set_data"};
-        if (std::find(storage.begin(), storage.end(), name) != storage.end()) {
-            throw refusal(
-                std::string(name), "exchanges or resizes the storage of a tensor", "make a new tensor instead");
-        }
-    }
-
-    /// Indexing by whole numbers, which has the shape of the index, unlike that by a mask.
-    static auto by_positions(std::string_view name, c10::OperatorHandle const& op, ::torch::jit::Stack const& stack)
-        -> bool
-    {
-        if (name != "aten::index") {
-            return false;
-        }
-        auto const& indices = stack[stack.size() - op.schema().arguments().size() + 1];
-        auto const list = indices.toListRef();
-        return std::none_of(list.begin(), list.end(), [](c10::IValue const& i) {
-            return i.isTensor() && i.toTensor().defined() &&
-                   (i.toTensor().scalar_type() == at::kBool || i.toTensor().scalar_type() == at::kByte);
-        });
     }
 
     struct pending {
@@ -189,8 +139,61 @@ private:
                 }
             }
         }
+        settle_blanks(x.op, given);
         find_statistics(x.op);
         return x;
+    }
+
+    /// Memory that an op has made without contents, and that nothing known has filled so far.
+    ///
+    /// When an op reads it all the same, it was filled by hand, like the result of `at::tensor`: it is a constant.
+    void settle_blanks(captured_op const& x, std::vector<c10::IValue> const& given)
+    {
+        auto const& declared = x.handle.schema().arguments();
+        for (std::size_t k = 0; k < declared.size() && !blanks_.empty(); ++k) {
+            auto const* const alias = declared[k].alias_info();
+            bool const viewed = alias != nullptr && !alias->isWrite();
+            for (auto v : x.arguments[k].values) {
+                auto const it = v == none ? blanks_.end() : blanks_.find(trace_.values[at(v)].group);
+                if (it == blanks_.end() || viewed) {
+                    continue;
+                }
+                if (alias == nullptr) {
+                    adopt(it->second, trace_.values[at(v)].group, given[k]);
+                } else if (!overwrites(x.handle.operator_name())) {
+                    throw refusal(x.name(),
+                                  "changes a tensor that was filled by hand, not by an op",
+                                  "make it with an op such as full or arange, or hand it to forward");
+                }
+                blanks_.erase(it);
+            }
+        }
+    }
+    /// The blank `v` becomes a tensor that was there before.
+    void adopt(std::int32_t v, std::int32_t g, c10::IValue const& reader)
+    {
+        auto& x = trace_.values[at(v)];
+        at::Tensor const any = reader.isTensor() ? reader.toTensor() : first_of(g, reader);
+        auto impl = c10::make_intrusive<c10::TensorImpl>(c10::Storage(any.storage()), x.keys, x.dtype);
+        impl->set_sizes_and_strides(x.sizes, x.strides, x.offset);
+        x.from = origin::fixed;
+        x.slot = static_cast<std::int32_t>(trace_.fixed.size());
+        trace_.fixed.emplace_back(std::move(impl));
+        trace_.groups[at(g)].owner = v;
+        owner_offset_[g] = std::exchange(x.offset, 0);
+        std::erase_if(trace_.ops, [&](captured_op const& op) {
+            return op.answers.size() == 1 && op.answers[0].values == std::vector<std::int32_t>{v};
+        });
+    }
+    /// A tensor of group `g` in a list of tensors.
+    auto first_of(std::int32_t g, c10::IValue const& list) const -> at::Tensor
+    {
+        for (auto const& e : list.toListRef()) {
+            if (e.isTensor() && e.toTensor().defined() && trace_.values[at(find(e.toTensor()))].group == g) {
+                return e.toTensor();
+            }
+        }
+        return {};
     }
 
     /// Batch normalisation updates its running statistics, though its schema does not say so.
@@ -256,6 +259,9 @@ private:
                 }
             }
             x.op.answers.push_back(std::move(a));
+        }
+        if (auto const& name = x.op.name(); !x.writes && name.find("empty") != std::string::npos) {
+            blanks_[trace_.values[at(x.op.answers[0].values[0])].group] = x.op.answers[0].values[0];
         }
         for (auto g : x.op.writes) {
             refresh(g);
@@ -407,6 +413,7 @@ private:
     std::unordered_map<c10::TensorImpl*, std::int32_t> ids_;
     std::unordered_map<c10::StorageImpl*, std::int32_t> groups_;
     std::unordered_map<std::int32_t, std::int64_t> owner_offset_;
+    std::unordered_map<std::int32_t, std::int32_t> blanks_; // per group without contents: the value that made it
 };
 
 } // namespace strata::torch::detail
