@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/torch/counting_allocator.hpp"
+#include "examples/torch_finetune/counting_allocator.hpp"
 
 namespace strata::test {
 
@@ -58,7 +58,7 @@ inline auto differing(trained const& a, trained const& b) -> std::vector<std::st
 template <class Model, class Step>
 auto train(Model& model, Step&& step, std::vector<std::vector<at::Tensor>> const& data) -> trained
 {
-    auto& memory = counting_allocator::installed();
+    auto& memory = finetune::counting_allocator::installed();
     trained r;
     auto const parameters = model->parameters();
     ::torch::optim::AdamW optimizer(parameters, ::torch::optim::AdamWOptions(1e-3));

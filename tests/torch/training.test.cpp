@@ -11,13 +11,13 @@
 #include <utility>
 #include <vector>
 
+#include "examples/torch_finetune/models.hpp"
 #include "tests/support/catch.hpp"
-#include "tests/torch/models.hpp"
 #include "tests/torch/support.hpp"
 
 namespace torch_training_test {
 
-using namespace torch_models;
+using namespace finetune;
 using strata::test::differing;
 using strata::test::train;
 
@@ -26,28 +26,12 @@ auto images(std::int64_t n, std::int64_t size) -> std::vector<at::Tensor>
     return {at::randn({n, 3, size, size}), at::randint(10, {n}, at::kLong)};
 }
 
-/// A plan for `bytes`, or for the least that is known to do.
-template <class Model>
-auto planned_within(Model const& model, std::vector<at::Tensor> const& sample, strata::bytes_t bytes)
-{
-    for (;;) {
-        try {
-            return strata::torch::rematerialize(model, sample, {.budget = strata::budget::bytes(bytes), .repeats = 1});
-        } catch (strata::torch::not_planned const& e) {
-            REQUIRE(e.why().code == strata::errc::infeasible);
-            REQUIRE(e.why().limit.has_value());
-            REQUIRE(e.why().limit->known_feasible.value_or(0) > bytes);
-            bytes = *e.why().limit->known_feasible;
-        }
-    }
-}
-
 template <class Model>
 void check(std::string const& name,
            std::function<Model()> const& make,
            std::function<std::vector<at::Tensor>()> const& batch)
 {
-    strata::test::counting_allocator::installed();
+    finetune::counting_allocator::installed();
     at::set_num_threads(1);
     at::manual_seed(3);
     std::vector<std::vector<at::Tensor>> data;
@@ -63,8 +47,12 @@ void check(std::string const& name,
         plain_model, [&](auto const& x) { return plain_model->forward(x[0], x[1]); }, data);
     for (auto const share : {1.0, 0.7, 0.5, 0.3}) {
         auto model = fresh();
-        auto planned =
-            planned_within(model, data[0], static_cast<strata::bytes_t>(share * static_cast<double>(plain.peak)));
+        auto planned = strata::torch::rematerialize(
+            model,
+            data[0],
+            {.budget = strata::budget::bytes(static_cast<strata::bytes_t>(share * static_cast<double>(plain.peak))),
+             .or_least = true,
+             .repeats = 1});
         auto const r = train(
             model, [&](auto const& x) { return planned.forward(x[0], x[1]); }, data);
         auto const said = planned.report();

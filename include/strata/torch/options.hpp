@@ -46,7 +46,10 @@ public:
 /// How to make a model train in less memory. Every member has a safe default; without a budget everything is kept.
 struct options {
     step_budget budget = {};
-    std::optional<std::chrono::nanoseconds> deadline = {}; ///< for each plan; then the best found so far is taken
+    bool or_least =
+        false; ///< a budget that no plan keeps is raised to the least that is known to do; see `report::budget`
+    /// For each plan; then the best found so far is taken. Costs are measured, so the same plan twice is not promised anyway.
+    std::optional<std::chrono::nanoseconds> deadline = std::chrono::seconds(10);
     std::size_t plans = 8; ///< kept for different shapes and modes; the one not used for longest goes first
     int repeats = 3;       ///< of each measurement; the least counts
     int rehearsals = 3;    ///< at most so many trial steps; see `report::rehearsals`

@@ -18,6 +18,7 @@
 #include <strata/torch/step_graph.hpp>
 #include <strata/torch/step_state.hpp>
 #include <strata/torch/undo.hpp>
+#include <strata/torch/unit_maker.hpp>
 #include <strata/torch/units.hpp>
 
 #include <ATen/ops/ones_like.h>
@@ -60,6 +61,9 @@ public:
         undo_log before;
         auto begin = clock::now();
         trace_ = recorder(inputs, before).during(pass);
+        if (trace_.ops.empty()) {
+            throw refusal("forward", "runs no op", "there is nothing to plan");
+        }
         units_ = unit_maker(trace_).made();
         said_.capture_seconds = lap(begin);
         said_.ops = trace_.ops.size();
@@ -155,13 +159,21 @@ private:
         }
     }
 
-    /// The budget in bytes of the problem, where resident tensors count.
-    [[nodiscard]] auto budget_of(problem const& p, step_budget const& b) const -> strata::budget
+    /// Bytes that the problem counts, and the budget does not.
+    [[nodiscard]] static auto uncounted(problem const& p) -> bytes_t
     {
-        bool const shifted = b.counts == counted::activations && !b.amount.is_fraction();
+        bytes_t n = 0;
+        for (tensor_id t = 0; t < p.tensor_count(); ++t) {
+            n += p.tensor(t).kind == tensor_kind::parameter_gradient ? p.size(t) : 0;
+        }
+        return n;
+    }
+    /// The budget of the problem, where these count.
+    [[nodiscard]] static auto budget_of(problem const& p, step_budget const& b) -> strata::budget
+    {
         auto const n = b.amount.resolve(0, 0);
-        return shifted && n <= max_bytes - p.resident_bytes() ? strata::budget::bytes(n + p.resident_bytes())
-                                                              : b.amount;
+        return !b.amount.is_fraction() && n <= max_bytes - uncounted(p) ? strata::budget::bytes(n + uncounted(p))
+                                                                        : b.amount;
     }
 
     void make_plan(options const& how)
@@ -175,7 +187,16 @@ private:
             throw not_planned(low.error());
         }
         auto const& p = low->problem();
-        auto made = strata::plan(p, {.budget = budget_of(p, how.budget), .deadline = how.deadline});
+        auto const within = [&](strata::budget b) { return strata::plan(p, {.budget = b, .deadline = how.deadline}); };
+        auto made = within(budget_of(p, how.budget));
+        for (bytes_t least = 0; !made && how.or_least;) {
+            auto const& known = made.error().limit;
+            if (!known ||
+                known->known_feasible.value_or(0) <= std::exchange(least, known->known_feasible.value_or(0))) {
+                break;
+            }
+            made = within(strata::budget::bytes(least));
+        }
         if (!made) {
             throw not_planned(std::move(made).error());
         }
@@ -183,11 +204,11 @@ private:
         if (!compiled) {
             throw not_planned(std::move(compiled).error());
         }
-        auto const uncounted = how.budget.counts == counted::activations ? p.resident_bytes() : 0;
+        uncounted_ = uncounted(p);
         auto const& c = made->certificate;
-        said_.budget = c.budget - (c.budget == max_bytes ? 0 : uncounted);
-        said_.planned_peak = c.peak - uncounted;
-        said_.plain_peak = c.keep_all_peak - uncounted;
+        said_.budget = c.budget - (c.budget == max_bytes ? 0 : uncounted_);
+        said_.planned_peak = c.peak - uncounted_;
+        said_.plain_peak = c.keep_all_peak - uncounted_;
         said_.overhead = c.overhead();
         said_.overhead_bound = c.overhead_bound();
         said_.recomputed.clear();
@@ -200,7 +221,6 @@ private:
         std::sort(names.begin(), names.end());
         names.erase(std::unique(names.begin(), names.end()), names.end());
         resident_ = p.resident_bytes();
-        uncounted_ = uncounted;
         plan_ = std::make_unique<certified_plan>(*std::move(made));
         program_ = std::make_unique<program>(*std::move(compiled));
     }

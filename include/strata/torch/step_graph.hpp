@@ -200,20 +200,25 @@ private:
     {
         op_spec x{.name = "caller", .type = "caller", .phase = phase::other, .effects = effect::once};
         bool back = false;
+        bytes_t seeds = 0; // a loss and the one that its backward begins with are in the caller's hands too
         for (auto v : t_.outputs) {
             if (v == none || t_.values[at(v)].from != origin::made) {
                 continue;
             }
             if (auto const g = t_.values[at(v)].group; t_.groups[at(g)].made()) {
                 x.inputs.push_back(storage(g));
-                g_.plain.targets.push_back(storage(g));
+                if (std::find(g_.plain.targets.begin(), g_.plain.targets.end(), storage(g)) == g_.plain.targets.end()) {
+                    g_.plain.targets.push_back(storage(g));
+                }
             }
             if (t_.values[at(v)].grad) {
                 back = true;
                 x.outputs.push_back(gradient(v));
+                seeds += 64;
             }
         }
         if (back) {
+            tensor("the caller's", seeds, tensor_kind::state, {});
             g_.host = static_cast<op_id>(g_.ops.size());
             add(std::move(x), {step_op::kind::host, none});
         }

@@ -18,7 +18,7 @@
 #include <tuple>
 #include <vector>
 
-namespace torch_models { // outside of strata, where `torch` is libtorch
+namespace finetune {
 
 namespace nn = ::torch::nn;
 using at::Tensor;
@@ -214,4 +214,4 @@ struct unet_impl : nn::Module {
 };
 TORCH_MODULE_IMPL(unet, unet_impl);
 
-} // namespace torch_models
+} // namespace finetune

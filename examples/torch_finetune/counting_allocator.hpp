@@ -14,7 +14,7 @@
 #include <mutex>
 #include <unordered_map>
 
-namespace strata::test {
+namespace finetune {
 
 /// Stands before libtorch's CPU allocator and counts.
 class counting_allocator final : public c10::Allocator {
@@ -79,4 +79,4 @@ private:
     mutable std::int64_t peak_ = 0;
 };
 
-} // namespace strata::test
+} // namespace finetune

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+// Trains a model within a byte budget, beside the same model trained plainly: torch_finetune --help.
+#include <strata/io/budget_text.hpp>
+#include <strata/torch/rematerialize.hpp>
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <torch/csrc/jit/runtime/graph_executor.h>
+#include <torch/csrc/jit/serialization/import.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <functional>
+#include <iostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models.hpp"
+#include "script_model.hpp"
+#include "training.hpp"
+
+namespace {
+
+using finetune::tensors;
+
+struct settings {
+    std::string model = "gpt";
+    std::string save; // a TorchScript file to write, instead of training
+    strata::budget budget = strata::budget::fraction(0.5);
+    int steps = 5;
+    int threads = 1;
+    bool check = false;
+    bool json = false;
+};
+
+constexpr auto usage = R"(usage: torch_finetune [OPTION...]
+Trains a model twice on the same data, plainly and within a budget, taking turns, and compares.
+  --model NAME|FILE.pt  mlp, gpt, resnet, lstm, unet, or a TorchScript file (default gpt)
+  --budget 50%|200MB    share of what the plain step takes, or bytes (default 50%)
+  --steps N             of training (default 5)
+  --threads N           of libtorch (default 1)
+  --check               exit code 1 unless all bits agree and the measured peak is within the budget
+  --json                one object instead of text
+  --save FILE.pt        write a TorchScript model to train, and stop
+Exit codes: 0 done, 1 check failed, 2 usage, 3 no plan for that budget, 4 the model is refused.
+)";
+
+auto read(int argc, char** argv) -> settings
+{
+    settings s;
+    for (int k = 1; k < argc; ++k) {
+        std::string const flag = argv[k];
+        auto const next = [&]() -> std::string {
+            if (k + 1 >= argc) {
+                throw std::invalid_argument(flag + " needs a value");
+            }
+            return argv[++k];
+        };
+        if (flag == "--model") {
+            s.model = next();
+        } else if (flag == "--save") {
+            s.save = next();
+        } else if (flag == "--budget") {
+            auto const b = strata::parse_budget(next());
+            if (!b) {
+                throw std::invalid_argument(b.error().message);
+            }
+            s.budget = *b;
+        } else if (flag == "--steps") {
+            s.steps = std::max(1, std::atoi(next().c_str()));
+        } else if (flag == "--threads") {
+            s.threads = std::max(1, std::atoi(next().c_str()));
+        } else if (flag == "--check") {
+            s.check = true;
+        } else if (flag == "--json") {
+            s.json = true;
+        } else {
+            throw std::invalid_argument(flag == "--help" ? "" : "there is no option " + flag);
+        }
+    }
+    return s;
+}
+
+void print(settings const& s,
+           strata::torch::report const& r,
+           finetune::trainee const& plain,
+           finetune::trainee const& planned)
+{
+    bool const equal = plain.same_as(planned);
+    auto const ratio = planned.seconds() / plain.seconds();
+    if (s.json) {
+        std::printf("{\"model\":\"%s\",\"ops\":%zu,\"units\":%zu,\"budget_bytes\":%lld,\"planned_peak_bytes\":%lld,"
+                    "\"measured_peak_bytes\":%lld,\"plain_peak_bytes\":%lld,\"planned_overhead\":%.6f,"
+                    "\"measured_ratio\":%.4f,\"plain_step_seconds\":%.6f,\"capture_seconds\":%.4f,"
+                    "\"profile_seconds\":%.4f,\"plan_seconds\":%.4f,\"rehearse_seconds\":%.4f,\"equal\":%s}\n",
+                    s.model.c_str(),
+                    r.ops,
+                    r.units,
+                    static_cast<long long>(r.budget),
+                    static_cast<long long>(r.planned_peak),
+                    static_cast<long long>(planned.peak()),
+                    static_cast<long long>(plain.peak()),
+                    r.overhead,
+                    ratio,
+                    plain.seconds(),
+                    r.capture_seconds,
+                    r.profile_seconds,
+                    r.plan_seconds,
+                    r.rehearse_seconds,
+                    equal ? "true" : "false");
+        return;
+    }
+    auto const mb = [](auto n) { return static_cast<double>(n) / 1e6; };
+    std::printf("%zu ops in %zu units, %zu of them run more than once\n", r.ops, r.units, r.recomputed.size());
+    std::printf("memory of a step  %.1f MB instead of %.1f MB (budget %.1f MB, planned %.1f MB)\n",
+                mb(planned.peak()),
+                mb(plain.peak()),
+                mb(r.budget),
+                mb(r.planned_peak));
+    std::printf("time of a step    %.2f times the plain step (planned: %.2f times)\n", ratio, 1 + r.overhead);
+    std::printf("made ready in     %.2f s: capture %.2f, measure %.2f, plan %.2f, rehearse %.2f\n",
+                r.capture_seconds + r.profile_seconds + r.plan_seconds + r.rehearse_seconds,
+                r.capture_seconds,
+                r.profile_seconds,
+                r.plan_seconds,
+                r.rehearse_seconds);
+    std::printf("%s\n",
+                equal ? "loss, gradients, parameters, buffers and random numbers: the same bits" : "THE BITS DIFFER");
+}
+
+/// Trains two models that `make` makes, on batches that `batch` makes.
+template <class Make>
+auto train(settings const& s, Make const& make, std::function<tensors()> const& batch) -> int
+{
+    at::manual_seed(3);
+    std::vector<tensors> data;
+    for (int k = 0; k < s.steps; ++k) {
+        data.push_back(batch());
+    }
+    auto const fresh = [&] {
+        at::manual_seed(1);
+        return make();
+    };
+    auto plain_model = fresh();
+    auto model = fresh();
+    // This line is all that training in less memory takes.
+    auto planned = strata::torch::rematerialize(model, data[0], {.budget = s.budget, .or_least = true});
+    using finetune::parts_of;
+    finetune::trainee a([&](tensors const& x) { return finetune::loss_of(plain_model, x); },
+                        parts_of(plain_model).first,
+                        parts_of(plain_model).second);
+    finetune::trainee b([&](tensors const& x) { return finetune::to_tensor(planned.forward(x[0], x[1])); },
+                        parts_of(model).first,
+                        parts_of(model).second);
+    for (int k = 0; k < s.steps; ++k) {
+        a.train(data[static_cast<std::size_t>(k)]);
+        b.train(data[static_cast<std::size_t>(k)]);
+        if (!s.json) {
+            std::printf("step %d of %d  loss %.4f\n", k + 1, s.steps, b.loss());
+            std::fflush(stdout);
+        }
+    }
+    auto const r = planned.report();
+    print(s, r, a, b);
+    return !s.check || (a.same_as(b) && b.peak() <= r.budget) ? 0 : 1;
+}
+
+auto labelled(tensors shape_of_x, std::int64_t classes, at::IntArrayRef labels) -> tensors
+{
+    return {std::move(shape_of_x[0]), at::randint(classes, labels, at::kLong)};
+}
+
+auto run(settings const& s) -> int
+{
+    finetune::counting_allocator::installed();
+    at::set_num_threads(s.threads);
+    if (!s.save.empty()) {
+        finetune::save_script_model(s.save);
+        return 0;
+    }
+    if (s.model == "mlp") {
+        return train(
+            s,
+            [] { return finetune::mlp(512, 8); },
+            [] {
+                return labelled({at::randn({512, 512})}, 10, {512});
+            });
+    }
+    if (s.model == "gpt") {
+        return train(
+            s,
+            [] { return finetune::gpt(1000, 256, 256, 8, 6); },
+            [] {
+                return labelled({at::randint(1000, {8, 256}, at::kLong)}, 1000, {8, 256});
+            });
+    }
+    if (s.model == "resnet") {
+        return train(
+            s,
+            [] { return finetune::resnet(32, 8); },
+            [] {
+                return labelled({at::randn({16, 3, 32, 32})}, 10, {16});
+            });
+    }
+    if (s.model == "lstm") {
+        return train(
+            s,
+            [] { return finetune::lstm(); },
+            [] {
+                return labelled({at::randn({32, 40, 16})}, 10, {32, 40});
+            });
+    }
+    if (s.model == "unet") {
+        return train(
+            s,
+            [] { return finetune::unet(16); },
+            [] {
+                return labelled({at::randn({4, 3, 64, 64})}, 5, {4, 64, 64});
+            });
+    }
+    if (s.model.size() > 3 && s.model.substr(s.model.size() - 3) == ".pt") {
+        // The executor that optimises rewrites gradients after a few runs, so that even plain training changes its bits.
+        ::torch::jit::getExecutorMode() = false;
+        ::torch::jit::setGraphExecutorOptimize(false);
+        return train(
+            s,
+            [&] { return finetune::load_script_model(s.model); },
+            [] {
+                return labelled({at::randn({256, 64})}, 10, {256});
+            });
+    }
+    throw std::invalid_argument("there is no model " + s.model);
+}
+
+} // namespace
+
+auto main(int argc, char** argv) -> int
+{
+    try {
+        return run(read(argc, argv));
+    } catch (std::invalid_argument const& e) {
+        std::cerr << (*e.what() == 0 ? "" : "torch_finetune: ") << e.what() << (*e.what() == 0 ? "" : "\n") << usage;
+        return *e.what() == 0 ? 0 : 2;
+    } catch (strata::torch::not_planned const& e) {
+        std::cerr << "torch_finetune: " << e.what() << '\n';
+        return 3;
+    } catch (strata::torch::refusal const& e) {
+        std::cerr << "torch_finetune: " << e.what() << '\n';
+        return 4;
+    } catch (std::exception const& e) {
+        std::cerr << "torch_finetune: " << e.what() << '\n';
+        return 2;
+    }
+}
