@@ -59,6 +59,7 @@
 #include <strata/problem/lower.hpp>
 #include <strata/problem/lowering.hpp>
 #include <strata/problem/problem.hpp>
+#include <strata/problem/scratch.hpp>
 #include <strata/result.hpp>
 #include <strata/schedule/profile.hpp>
 #include <strata/schedule/replay.hpp>

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# umbrella.sh COMPONENT_FOLDER..., in the project's root: every core header but detail/ is in one of the umbrellas strata.hpp
-# and hierarchy.hpp, none in both; neither has one that reaches Eigen or Boost, or one of another component, and strata.hpp
-# none that reaches partition/ or merge/.
+# umbrella.sh COMPONENT_FOLDER..., in the project's root: every core header but detail/ is in one of the umbrellas
+# strata.hpp, hierarchy.hpp (what reaches partition/ or merge/) and execute.hpp (what reaches execute/), none in two; none has
+# one that reaches Eigen or Boost, or one of another component.
 set -euo pipefail
 find include -name '*.hpp' -printf '%P\n' | sort | (cd include && xargs awk -v others="$*" '
-  function umbrella(file) { return file == "strata/strata.hpp" || file == "strata/hierarchy.hpp" }
+  function umbrella(file) { return file ~ /^strata\/(strata|hierarchy|execute)\.hpp$/ }
   FNR == 1 { headers[++count] = FILENAME }
   /^#[ ]*include[ ]*</ {
     name = $0
@@ -17,7 +17,8 @@ find include -name '*.hpp' -printf '%P\n' | sort | (cd include && xargs awk -v o
     }
     else if (name ~ /^(Eigen|boost)\//) { heavy[FILENAME] = name }
     else { includes[FILENAME] = includes[FILENAME] " " name }
-    if (name ~ /^strata\/(partition|merge)\//) { blocks[FILENAME] = 1 }
+    if (name ~ /^strata\/(partition|merge)\//) { special[FILENAME] = "strata/hierarchy.hpp" }
+    if (name ~ /^strata\/execute\//) { special[FILENAME] = "strata/execute.hpp" }
   }
   END {
     split(others, list, " ")
@@ -28,7 +29,7 @@ find include -name '*.hpp' -printf '%P\n' | sort | (cd include && xargs awk -v o
         n = split(includes[header], list, " ")
         for (i = 1; i <= n; ++i) {
           if (!(header in heavy) && (list[i] in heavy)) { heavy[header] = heavy[list[i]]; changed = 1 }
-          if (!(header in blocks) && (list[i] in blocks)) { blocks[header] = 1; changed = 1 }
+          if (!(header in special) && (list[i] in special)) { special[header] = special[list[i]]; changed = 1 }
         }
       }
     } while (changed)
@@ -36,13 +37,16 @@ find include -name '*.hpp' -printf '%P\n' | sort | (cd include && xargs awk -v o
       header = headers[k]
       if (umbrella(header)) { continue }
       split(header, part, "/")
-      own = (header in blocks) || part[2] == "partition" || part[2] == "merge"
+      own = "strata/strata.hpp"
+      if (header in special) { own = special[header] }
+      if (part[2] == "partition" || part[2] == "merge") { own = "strata/hierarchy.hpp" }
+      if (part[2] == "execute") { own = "strata/execute.hpp" }
       if ((part[2] in other) && (header in in_umbrella)) {
         print in_umbrella[header] " includes " header ", which belongs to component " part[2]; status = 1
       } else if ((header in heavy) && (header in in_umbrella)) {
         print in_umbrella[header] " includes " header ", which reaches " heavy[header]; status = 1
-      } else if (own && in_umbrella[header] == "strata/strata.hpp") {
-        print "strata.hpp includes " header ", which is about blocks: it belongs into hierarchy.hpp"; status = 1
+      } else if (own != "strata/strata.hpp" && (header in in_umbrella) && in_umbrella[header] != own) {
+        print in_umbrella[header] " includes " header ", which belongs into " own; status = 1
       } else if (!(header in in_umbrella) && !(header in heavy) && !(part[2] in other) && part[2] != "detail") {
         print "no umbrella includes " header; status = 1
       }

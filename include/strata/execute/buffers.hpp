@@ -46,7 +46,10 @@ public:
     /// Whether an op that produces gradient `t` adds to what others have put there, or is the first and overwrites.
     /// Always false for a tensor with one producer. A resident tensor (a parameter's gradient) lives on from step to step:
     /// what its first producer does is for the engine to decide, and the answer here is true.
-    [[nodiscard]] constexpr auto adds_into(tensor_id t) const noexcept -> bool { return holds_[at(owner_[at(t)])] != 0; }
+    [[nodiscard]] constexpr auto adds_into(tensor_id t) const noexcept -> bool
+    {
+        return holds_[at(owner_[at(t)])] != 0;
+    }
 
 private:
     static constexpr auto at(tensor_id t) noexcept -> std::size_t { return static_cast<std::size_t>(t); }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// @brief What an engine is, and what memory is: the two things that a program needs from its host to run.
+/// @brief What an engine, a source of memory and a storage are: the things that a program needs from its host to run.
 #pragma once
 
 #include <strata/execute/buffers.hpp>
+#include <strata/execute/program.hpp>
 #include <strata/units.hpp>
 
 #include <concepts>
@@ -34,6 +35,19 @@ concept gives_memory = requires(M& m, std::size_t n) { { m.allocate(n, n) } -> s
 
 template <class M>
 concept takes_memory = requires(M& m, void* p, std::size_t n) { m.deallocate(p, n, n); };
+
+template <class S>
+concept opens = requires(S& s, program const& p) { s.open(p); };
+
+template <class S>
+concept holds_pieces = requires(S& s, memory_piece const& x, std::byte* a) {
+    { s.acquire(x) } -> std::same_as<std::byte*>;
+    s.release(x, a);
+    { S::gives_back } -> std::convertible_to<bool>;
+};
+
+template <class S>
+concept says_its_peak = requires(S const& s) { { s.peak_bytes() } -> std::convertible_to<bytes_t>; };
 // clang-format on
 
 } // namespace detail
@@ -109,12 +123,40 @@ concept asynchronous_engine = engine<E> && detail::waits<E>;
 template <class M>
 concept memory_source = detail::gives_memory<M> && detail::takes_memory<M>;
 
+/// Whether memory given back to an `M` may still be in use by ops that were run before: what it hands out next is used
+/// after them, on the same stream. `M` says so by a constant `stream_ordered`; otherwise the executor waits first.
+template <class M>
+inline constexpr bool stream_ordered = false;
+template <class M>
+    requires requires { requires bool(M::stream_ordered); }
+inline constexpr bool stream_ordered<M> = true;
+
+/// Where the buffers of a program are while it runs.
+///
+/// Given `S& s`, a `program const& p`, a piece `x` of it, an address `a` that `acquire(x)` gave:
+///   - `s.open(p)`       → anything; called once, before everything else
+///   - `s.acquire(x)`    → `std::byte*`, a multiple of the alignment of `p`; `x.size` bytes from there on are its own
+///   - `s.release(x, a)` → anything; does not throw
+///   - `s.peak_bytes()`  → convertible to `bytes_t`; the most bytes it has taken at one time
+///   - `S::gives_back`   → true if released memory may be used by others while ops still run
+///   - optional, as in `checking`: `s.before(op, buffers)` and `s.after(op, buffers)` around each run
+///
+/// Laws:       pieces that are acquired and not released do not share a byte.
+/// Not needed: copying, being made without arguments.
+/// Cost:       `acquire` and `release` once per piece and step.
+/// Models:     `arena<M>`, `allocating<M>`, `checking<M>`.
+/// Near miss:  a memory source, which knows bytes and no pieces.
+template <class S>
+concept storage = detail::opens<S> && detail::holds_pieces<S> && detail::says_its_peak<S>;
+
 /// Bytes that `E` needs every buffer's address to be a multiple of: `E::alignment` if it has one, else 1.
 template <class E>
 inline constexpr bytes_t required_alignment = 1;
 template <class E>
     requires requires {
-        { E::alignment } -> std::convertible_to<bytes_t>;
+        {
+            E::alignment
+        } -> std::convertible_to<bytes_t>;
     }
 inline constexpr bytes_t required_alignment<E> = E::alignment;
 
@@ -125,6 +167,18 @@ consteval void require_engine()
     static_assert(detail::runs_ops<E>, "strata::engine: needs `e.run(strata::op_id, strata::buffers const&)`");
     static_assert(!detail::gives_random_state<E> || detail::takes_random_state<E>,
                   "strata::random_engine: an engine with `random_state()` needs `set_random_state(state)` too");
+}
+
+/// Names the part of `storage` that `S` lacks.
+template <class S>
+consteval void require_storage()
+{
+    static_assert(detail::opens<S>, "strata::storage: needs `s.open(program)`");
+    static_assert(detail::holds_pieces<S>,
+                  "strata::storage: needs `s.acquire(piece)` returning std::byte*, `s.release(piece, address)` and a "
+                  "constant `S::gives_back`");
+    static_assert(detail::says_its_peak<S>,
+                  "strata::storage: needs `s.peak_bytes()`, const, convertible to strata::bytes_t");
 }
 
 /// Names the part of `memory_source` that `M` lacks.

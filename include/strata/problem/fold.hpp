@@ -7,6 +7,7 @@
 #include <strata/problem/effects.hpp>
 #include <strata/problem/fuse.hpp>
 #include <strata/problem/problem.hpp>
+#include <strata/problem/scratch.hpp>
 #include <strata/result.hpp>
 #include <strata/units.hpp>
 
@@ -32,7 +33,10 @@ public:
         , groups(fuse(spec, table))
         , group_of(spec.plain.ops.size(), none)
         , tensor_of(spec.plain.tensors.size(), none)
+        , made_by(spec.plain.ops.size())
         , freed_after(spec.plain.ops.size())
+        , workspace_offset(spec.plain.ops.size(), 0)
+        , temporary_offset(spec.plain.tensors.size(), 0)
     {
         for (std::size_t p = 0; p < groups.size(); ++p) {
             for (auto o : groups[p]) {
@@ -120,7 +124,7 @@ private:
         }
     }
 
-    auto fold(std::vector<op_id> const& members, op_spec& x) const -> std::optional<error>
+    auto fold(std::vector<op_id> const& members, op_spec& x) -> std::optional<error>
     {
         x.phase = spec_.plain.ops[at(members[0])].phase;
         auto const self = group_of[at(members[0])];
@@ -221,27 +225,42 @@ private:
         return false;
     }
 
-    auto find_workspace(std::vector<op_id> const& members, bytes_t& most) const -> std::optional<error>
+    /// Lays out the temporaries of the group and the workspaces of its ops; `most` becomes the bytes that takes.
+    auto find_workspace(std::vector<op_id> const& members, bytes_t& most) -> std::optional<error>
     {
-        std::vector<tensor_id> live;
-        for (auto o : members) {
-            for (auto b : table_.produces[at(o)]) {
-                if (temporary_[at(b)] != 0) {
-                    add(live, b);
+        auto const alignment = spec_.plain.alignment;
+        std::vector<scratch_piece> pieces;
+        std::vector<tensor_id> temporaries; // of the first pieces; the others are workspaces
+        for (std::size_t k = 0; k < members.size(); ++k) {
+            for (auto b : table_.produces[at(members[k])]) {
+                bool const begun = std::find(temporaries.begin(), temporaries.end(), b) != temporaries.end();
+                if (temporary_[at(b)] != 0 && !begun) {
+                    made_by[at(members[k])].push_back(b);
+                    temporaries.push_back(b);
+                    pieces.push_back({k, k, align_up(spec_.plain.tensors[at(b)].bytes, alignment)});
                 }
             }
-            bytes_t now = align_up(spec_.plain.ops[at(o)].workspace, spec_.plain.alignment);
-            for (auto b : live) {
-                if (!checked_add(now, align_up(spec_.plain.tensors[at(b)].bytes, spec_.plain.alignment))) {
-                    return fail(errc::overflow,
-                                "strata::lower: the temporaries of the ops that run together with op " +
-                                    std::to_string(o) + " (" + spec_.plain.ops[at(o)].name + ") do not fit 64 bits");
-                }
+            for (auto b : freed_after[at(members[k])]) {
+                auto const i = std::find(temporaries.begin(), temporaries.end(), b) - temporaries.begin();
+                pieces[at(i)].last = k;
             }
-            most = std::max(most, now);
-            for (auto b : freed_after[at(o)]) {
-                std::erase(live, b);
-            }
+        }
+        for (std::size_t k = 0; k < members.size(); ++k) {
+            pieces.push_back({k, k, align_up(spec_.plain.ops[at(members[k])].workspace, alignment)});
+        }
+        auto const packed = pack_scratch(pieces);
+        if (!packed) {
+            return fail(errc::overflow,
+                        "strata::lower: the temporaries of the ops that run together with op " +
+                            std::to_string(members[0]) + " (" + spec_.plain.ops[at(members[0])].name +
+                            ") do not fit 64 bits");
+        }
+        most = *packed;
+        for (std::size_t i = 0; i < temporaries.size(); ++i) {
+            temporary_offset[at(temporaries[i])] = pieces[i].offset;
+        }
+        for (std::size_t k = 0; k < members.size(); ++k) {
+            workspace_offset[at(members[k])] = pieces[temporaries.size() + k].offset;
         }
         return {};
     }
@@ -255,7 +274,10 @@ public:
     std::vector<op_id> group_of;
     std::vector<tensor_id> owner;
     std::vector<tensor_id> tensor_of;
+    std::vector<std::vector<tensor_id>> made_by;
     std::vector<std::vector<tensor_id>> freed_after;
+    std::vector<bytes_t> workspace_offset;
+    std::vector<bytes_t> temporary_offset;
 };
 
 using spec_folder = basic_spec_folder<>;

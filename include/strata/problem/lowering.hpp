@@ -27,10 +27,12 @@ namespace strata {
 ///
 /// A group of several ops has: the sum of their costs; the union of their effects, and `once` where a replay of the
 /// whole could not tell old values from new (it adds into a gradient several times, or reads a resident tensor that it
-/// also overwrites); the phase of its first op; workspace
+/// also overwrites); the phase of its first op; as workspace one piece of memory in which its temporaries and the
+/// workspaces of its ops have their places, a temporary being live from the op that makes it to the last that touches
+/// it. That is seldom more than
 ///   max over its ops k of (workspace of k + temporaries live at k),
-/// a temporary being live from the op that makes it to the last that touches it. Since inputs and outputs of the group
-/// count for the whole run, that is an upper bound of what the ops need one after the other.
+/// and since inputs and outputs of the group count for the whole run, an upper bound of what the ops need one after the
+/// other.
 class lowering {
 public:
     /// Folds views and in-place ops of `spec` away.
@@ -57,6 +59,29 @@ public:
     [[nodiscard]] auto tensor_of(tensor_id t) const noexcept -> tensor_id { return tensor_of_[at(t)]; }
     /// True when ops and tensors of graph and problem are the same under the same ids.
     [[nodiscard]] auto identity() const noexcept -> bool { return identity_; }
+
+    /// The temporaries that begin with graph op `o`, and those that end with it.
+    [[nodiscard]] auto temporaries_from(op_id o) const noexcept -> std::span<tensor_id const>
+    {
+        return made_by_[at(o)];
+    }
+    [[nodiscard]] auto temporaries_until(op_id o) const noexcept -> std::span<tensor_id const>
+    {
+        return freed_after_[at(o)];
+    }
+    /// Where in the workspace of its group the workspace of graph op `o` is.
+    [[nodiscard]] auto workspace_offset(op_id o) const noexcept -> bytes_t { return workspace_offset_[at(o)]; }
+    /// Where in the workspace of its group temporary `t`, a graph tensor, is.
+    [[nodiscard]] auto temporary_offset(tensor_id t) const noexcept -> bytes_t { return temporary_offset_[at(t)]; }
+    /// The graph tensor that owns the buffer of graph tensor `t`: `t` itself, unless it is a view.
+    [[nodiscard]] auto buffer_of(tensor_id t) const noexcept -> tensor_id { return buffer_of_[at(t)]; }
+    /// What the graph says about its tensor `t` and its op `o`, before anything was folded.
+    [[nodiscard]] auto graph_tensor(tensor_id t) const noexcept -> tensor_spec const&
+    {
+        return spec_.plain.tensors[at(t)];
+    }
+    [[nodiscard]] auto graph_op(op_id o) const noexcept -> op_spec const& { return spec_.plain.ops[at(o)]; }
+    [[nodiscard]] auto mutates(op_id o) const noexcept -> std::span<tensor_id const> { return spec_.mutates[at(o)]; }
 
     /// `s` in terms of the graph. Views are never freed: they end with the buffer that they view. Temporaries of a
     /// group are freed after the last op that touches them.
@@ -92,9 +117,13 @@ private:
     std::vector<op_id> group_of_;
     std::vector<tensor_id> owner_;
     std::vector<tensor_id> tensor_of_;
-    std::vector<char> is_view_;                       // per graph tensor
     std::vector<std::vector<tensor_id>> touches_;     // per graph op
+    std::vector<std::vector<tensor_id>> made_by_;     // per graph op: temporaries that begin with it
     std::vector<std::vector<tensor_id>> freed_after_; // per graph op: temporaries that end with it
+    std::vector<bytes_t> workspace_offset_;           // per graph op
+    std::vector<bytes_t> temporary_offset_;           // per graph tensor
+    std::vector<tensor_id> buffer_of_;                // per graph tensor
+    aliased_spec spec_;                               // the graph
     bool identity_ = true;
 };
 
@@ -152,7 +181,7 @@ auto lowering::collapse(schedule const& s, std::vector<std::size_t>* step_of) co
             }
             continue;
         }
-        if (is_view_[at(id)] != 0) {
+        if (buffer_of(id) != id) {
             return bad(k, "frees tensor " + std::to_string(id) + ", which is a view; free the tensor it views");
         }
         if (tensor_of(id) == none) {
@@ -205,15 +234,19 @@ auto lowering::make(aliased_spec spec, buffer_table const& table) -> result<lowe
     r.group_of_ = std::move(folder.group_of);
     r.owner_ = std::move(folder.owner);
     r.tensor_of_ = std::move(folder.tensor_of);
+    r.made_by_ = std::move(folder.made_by);
     r.freed_after_ = std::move(folder.freed_after);
+    r.workspace_offset_ = std::move(folder.workspace_offset);
+    r.temporary_offset_ = std::move(folder.temporary_offset);
+    r.buffer_of_ = table.buffer_of;
     r.touches_ = table.touches;
     for (std::size_t o = 0; o < r.group_of_.size(); ++o) {
         r.identity_ = r.identity_ && r.group_of_[o] == static_cast<op_id>(o) && r.groups_.size() == r.group_of_.size();
     }
     for (std::size_t t = 0; t < r.tensor_of_.size(); ++t) {
-        r.is_view_.push_back(spec.view_of[t] != none ? 1 : 0);
         r.identity_ = r.identity_ && spec.view_of[t] == none && r.tensor_of_[t] == static_cast<tensor_id>(t);
     }
+    r.spec_ = std::move(spec);
     return r;
 }
 
