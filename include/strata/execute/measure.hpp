@@ -91,13 +91,11 @@ template <engine E, memory_source M, class Setup>
                         ": at least 1 after at least 0");
     }
     measurement r;
-    auto planned = plan(from.problem(), {.budget = how.budget});
-    if (!planned && planned.error().code == errc::infeasible) {
-        planned = plan(from.problem(), {}, keep_all{});
-        r.within_budget = false;
-    }
+    auto within = plan(from.problem(), {.budget = how.budget});
+    r.within_budget = within || within.error().code != errc::infeasible;
+    auto const planned = r.within_budget ? std::move(within) : plan(from.problem(), {}, keep_all{});
     if (!planned) {
-        return std::move(planned).error();
+        return planned.error();
     }
     auto const program = compile(from, *planned);
     if (!program) {
