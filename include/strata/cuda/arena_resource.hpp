@@ -39,6 +39,7 @@ template <device_runtime R>
 class arena_resource {
 public:
     using stream = typename R::stream;
+    static constexpr bool stream_ordered = true; ///< for those who use it on its own stream
 
     /// Takes the slab. Throws: `out_of_memory`, `cuda_error`; `std::invalid_argument` if the placement's lists do not match
     /// or leave its arena.

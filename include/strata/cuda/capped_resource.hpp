@@ -16,6 +16,8 @@ namespace strata {
 template <memory_source M>
 class capped_resource {
 public:
+    static constexpr bool stream_ordered = strata::stream_ordered<M>;
+
     capped_resource(M& from, std::size_t cap) noexcept
         : from_(&from)
         , cap_(cap)

@@ -80,6 +80,7 @@ template <device_runtime R>
 class device_resource {
 public:
     using stream = typename R::stream;
+    static constexpr bool stream_ordered = true; ///< for those who use it on its own stream
 
     explicit device_resource(R runtime, device_options<R> how = {})
         : runtime_(std::move(runtime))

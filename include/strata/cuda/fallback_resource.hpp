@@ -3,6 +3,8 @@
 /// @brief The plan's arena for what is planned, a pool for the rest, behind one door.
 #pragma once
 
+#include <strata/execute/concepts.hpp>
+
 #include <cstddef>
 
 namespace strata {
@@ -15,6 +17,8 @@ namespace strata {
 template <class Arena, class Pool>
 class fallback_resource {
 public:
+    static constexpr bool stream_ordered = strata::stream_ordered<Arena> && strata::stream_ordered<Pool>;
+
     fallback_resource(Arena& arena, Pool& pool) noexcept
         : arena_(&arena)
         , pool_(&pool)

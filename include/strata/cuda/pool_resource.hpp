@@ -39,6 +39,7 @@ template <device_runtime R>
 class pool_resource {
 public:
     using stream = typename R::stream;
+    static constexpr bool stream_ordered = true; ///< for those who use it on its own stream
 
     explicit pool_resource(R runtime, pool_options<R> how = {})
         : how_(how)

@@ -31,6 +31,7 @@ struct memory_count {
 template <memory_source M>
 class tracking_resource {
 public:
+    static constexpr bool stream_ordered = strata::stream_ordered<M>;
     using counts = std::map<std::string, memory_count, std::less<>>;
 
     explicit tracking_resource(M& from)

@@ -91,11 +91,13 @@ template <engine E, memory_source M, class Setup>
                         ": at least 1 after at least 0");
     }
     measurement r;
-    auto within = plan(from.problem(), {.budget = how.budget});
-    r.within_budget = within || within.error().code != errc::infeasible;
-    auto const planned = r.within_budget ? std::move(within) : plan(from.problem(), {}, keep_all{});
+    auto planned = plan(from.problem(), {.budget = how.budget});
+    if (!planned && planned.error().code == errc::infeasible) {
+        planned = plan(from.problem(), {}, keep_all{});
+        r.within_budget = false;
+    }
     if (!planned) {
-        return planned.error();
+        return std::move(planned).error();
     }
     auto const program = compile(from, *planned);
     if (!program) {

@@ -85,17 +85,17 @@ template <class = void>
         how.effort = 10 * n;
         how.stop = {};
     }
-    auto const near_to = [](bytes_t aim, placement const& x) { return x.arena <= aim + aim / near; };
+    auto placed = place(std::move(buffers), how);
+    auto const nearly = [&](bytes_t aim) { return placed && placed->arena <= aim + aim / near; };
     auto const good = std::min(room, load + load / 200);
-    // Each result has a name of its own: nvcc 13 takes the assignment of one for a result that is dropped.
-    auto first = place(std::move(buffers), how);
-    bool const tighten = how_long == patience::more && first && near_to(room, *first);
-    auto placed = tighten ? squeeze(*std::move(first), room, 2 * thorough, lim.seed, stop) : std::move(first);
-    if (!placed || placed->arena > room || placed->arena <= good) {
-        return placed;
+    if (how_long == patience::more && nearly(room)) {
+        placed = squeeze(*std::move(placed), room, 2 * thorough, lim.seed, stop);
     }
-    return near_to(good, *placed) ? squeeze(*std::move(placed), good, 4 * thorough, lim.seed, stop)
-                                  : improve(*std::move(placed), {good, thorough, lim.seed, stop});
+    if (placed && placed->arena <= room && placed->arena > good) {
+        placed = nearly(good) ? squeeze(*std::move(placed), good, 4 * thorough, lim.seed, stop)
+                              : improve(*std::move(placed), {good, thorough, lim.seed, stop});
+    }
+    return placed;
 }
 
 /// Solver `s`, and then moves of polish, fewer the longer the step is.

@@ -33,6 +33,10 @@ TEST_CASE("resources: each is a source of memory, and so is the standard's")
     STATIC_REQUIRE(memory_source<fallback_resource<arena, pool>>);
     STATIC_REQUIRE(memory_source<pmr_resource<pool>>);
     STATIC_REQUIRE(memory_source<std::pmr::memory_resource>);
+    STATIC_REQUIRE(stream_ordered<arena>);
+    STATIC_REQUIRE(stream_ordered<fallback_resource<arena, pool>>);
+    STATIC_REQUIRE(stream_ordered<tracking_resource<capped_resource<pool>>>);
+    STATIC_REQUIRE_FALSE(stream_ordered<tracking_resource<std::pmr::memory_resource>>);
 }
 
 template <class M>
