@@ -7,7 +7,6 @@
 #include <strata/strata.hpp>
 
 #include <cstdio>
-#include <cstring>
 #include <exception>
 #include <span>
 #include <string>
@@ -77,7 +76,7 @@ auto price(op const& x) -> double
     }
 }
 
-/// Resident tensors: parameters, their gradients, inputs.
+/// Resident tensors: parameters, their gradients, inputs. They come in the order of stream `s`.
 class residents {
 public:
     residents(graph const& g,
@@ -99,13 +98,14 @@ public:
                 for (int i = 0; i < batch; ++i) {
                     labels[static_cast<std::size_t>(i)] = (7 * i + 3) % classes;
                 }
-                check("cudaMemcpy", cudaMemcpy(at, labels.data(), n, cudaMemcpyHostToDevice));
+                check("cudaMemcpyAsync", cudaMemcpyAsync(at, labels.data(), n, cudaMemcpyHostToDevice, s));
             } else if (n == sizeof(float)) { // the gradient of the loss
                 float const one = 1.0F;
-                check("cudaMemcpy", cudaMemcpy(at, &one, n, cudaMemcpyHostToDevice));
+                check("cudaMemcpyAsync", cudaMemcpyAsync(at, &one, n, cudaMemcpyHostToDevice, s));
             } else {
+                float const scale = g.tensor_name(t) == "x" ? 1.0F : 0.02F;
                 fill<<<blocks(count), threads, 0, s>>>(
-                    reinterpret_cast<float*>(at), count, 0.02F, static_cast<unsigned>(t));
+                    reinterpret_cast<float*>(at), count, scale, static_cast<unsigned>(t));
             }
         }
         check("filling", cudaStreamSynchronize(s));
@@ -137,7 +137,7 @@ public:
                     descend<<<blocks(n), threads, 0, s>>>(reinterpret_cast<float*>(w.memory.data()),
                                                           reinterpret_cast<float const*>(dw.memory.data()),
                                                           n,
-                                                          0.05F);
+                                                          0.1F);
                 }
             }
         }
