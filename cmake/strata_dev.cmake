@@ -40,10 +40,10 @@ if(TARGET strata_cuda AND NOT STRATA_SANITIZE)
   endif()
 endif()
 
-# strata_cuda_flags(<target>): how strata's own .cu files are compiled.
+# strata_cuda_flags(<target>): how strata's own .cu files are compiled. CMake 3.25 knows no cuda_std_20.
 function(strata_cuda_flags target)
   target_compile_options(
-    ${target} PRIVATE $<$<BOOL:${STRATA_WERROR}>:--Werror=all-warnings> -Xcompiler=-Wall,-Wextra,-Wshadow
+    ${target} PRIVATE -std=c++20 $<$<BOOL:${STRATA_WERROR}>:--Werror=all-warnings> -Xcompiler=-Wall,-Wextra,-Wshadow
   )
 endfunction()
 
