@@ -127,7 +127,7 @@ private:
             }
             bool const lives_on = is_resident(graph_.kind_of(t));
             if (!lives_on || first) {
-                write(t, b, mix(what, k), !lives_on && b.adds_into(t));
+                write(t, b, mix(what, k), lives_on || b.adds_into(t)); // what lives on adds up
             }
         }
         for (auto t : graph_.mutates(o)) {

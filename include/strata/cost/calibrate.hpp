@@ -11,8 +11,12 @@
 /// and has a least-squares solution without negative numbers; the split whose solution fits best as a roofline wins.
 #pragma once
 
+#include <strata/cost/concepts.hpp>
 #include <strata/cost/roofline_cost.hpp>
+#include <strata/cost/work.hpp>
+#include <strata/graph/access.hpp>
 #include <strata/result.hpp>
+#include <strata/units.hpp>
 
 #include <Eigen/QR>
 
@@ -39,6 +43,24 @@ struct roofline_sample {
     std::string op_class = {};
     friend auto operator==(roofline_sample const&, roofline_sample const&) -> bool = default;
 };
+
+/// One sample per op of `g` that computes or moves anything, its time being what `measured` says: for costs that were
+/// measured on a small batch and are wanted for a large one.
+/// Requires: the ops of `g` say their flops, see cost/work.hpp.
+template <class G, class C>
+    requires cost_model<C, G>
+[[nodiscard]] auto roofline_samples(G const& g, C const& measured) -> std::vector<roofline_sample>
+{
+    std::vector<roofline_sample> r;
+    for (op_id o = 0; o < static_cast<op_id>(access::op_count(g)); ++o) {
+        roofline_sample x{
+            work::flops(g, o), work::bytes_moved(g, o), static_cast<double>(measured.cost(g, o)), work::op_class(g, o)};
+        if (x.flops > 0 || x.bytes > 0) {
+            r.push_back(std::move(x));
+        }
+    }
+    return r;
+}
 
 /// Options of `calibrate`.
 struct calibrate_options {

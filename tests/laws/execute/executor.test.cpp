@@ -24,6 +24,7 @@
 
 #include "tests/support/catch.hpp"
 #include "tests/support/counting_memory.hpp"
+#include "tests/support/plain_machine.hpp"
 #include "tests/support/random_graph.hpp"
 #include "tests/support/sanitized.hpp"
 #include "tests/support/symbolic_engine.hpp"
@@ -32,94 +33,14 @@ namespace execute_executor_laws_test {
 
 using namespace strata;
 using test::counting_memory;
+using test::plain_machine;
 using test::random_graph;
+using test::step_of;
 using test::symbolic_engine;
+using test::target_content;
 using graph = training_graph<int>;
-using content = std::vector<std::byte>;
 
 auto at(std::int64_t i) -> std::size_t { return static_cast<std::size_t>(i); }
-
-/// What a step leaves behind.
-struct outcome {
-    std::vector<content> targets;
-    std::vector<content> residents;
-    std::uint64_t random = 0;
-    std::vector<std::uint64_t> seen;
-    friend auto operator==(outcome const&, outcome const&) -> bool = default;
-};
-
-/// Bytes of target `t` at `p`. A target that is resident or has no bytes shows nothing of its own.
-auto shown(graph const& g, tensor_id t, std::byte const* p) -> content
-{
-    auto owner = t;
-    while (g.view_of(owner) != none) {
-        owner = g.view_of(owner);
-    }
-    return is_resident(g.kind_of(owner)) ? content() : content(p, p + g.tensor_bytes(owner));
-}
-
-/// Runs every op once, in graph order, each tensor in memory of its own: no executor, no plan.
-class plain_machine {
-public:
-    explicit plain_machine(graph const& g)
-        : graph_(g)
-        , engine(g)
-        , memory_(at(g.tensor_count()))
-        , address_(at(g.tensor_count()), nullptr)
-        , holds_(at(g.tensor_count()), 0)
-        , owner_(at(g.tensor_count()))
-    {
-        for (tensor_id t = 0; t < g.tensor_count(); ++t) {
-            auto& o = owner_[at(t)] = t;
-            while (g.view_of(o) != none) {
-                o = g.view_of(o);
-            }
-            auto& own = is_resident(g.kind_of(o)) ? engine.residents[at(o)] : memory_[at(o)];
-            own.resize(std::max<std::size_t>(1, at(g.tensor_bytes(o))));
-            address_[at(o)] = own.data();
-        }
-    }
-
-    auto step() -> outcome
-    {
-        std::fill(holds_.begin(), holds_.end(), char{0});
-        for (op_id o = 0; o < graph_.op_count(); ++o) {
-            content scratch(at(graph_.op_workspace(o)));
-            engine.run(o, buffers(address_, holds_, owner_, scratch.data()));
-            for (auto t : graph_.outputs(o)) {
-                holds_[at(t)] = graph_.kind_of(t) == tensor_kind::gradient ? 1 : 0;
-            }
-        }
-        outcome r{{}, engine.residents, engine.random_state(), engine.seen};
-        for (auto t : graph_.targets()) {
-            r.targets.push_back(shown(graph_, t, address_[at(owner_[at(t)])]));
-        }
-        return r;
-    }
-
-private:
-    graph const& graph_;
-
-public:
-    symbolic_engine engine;
-
-private:
-    std::vector<content> memory_;
-    std::vector<std::byte*> address_;
-    std::vector<char> holds_;
-    std::vector<tensor_id> owner_;
-};
-
-template <class Executor>
-auto step_of(graph const& g, symbolic_engine& e, Executor& x) -> outcome
-{
-    x.run();
-    outcome r{{}, e.residents, e.random_state(), e.seen};
-    for (auto t : g.targets()) {
-        r.targets.push_back(shown(g, t, x.data(t)));
-    }
-    return r;
-}
 
 /// An arena that notices when two live pieces share a byte.
 class watched_arena {
@@ -305,16 +226,16 @@ TEST_CASE("executor: steps in flight side by side do not disturb each other")
         second.bind_to(b);
         // The second step runs whole in the middle of the first.
         bool begun = false;
-        outcome inner;
+        test::outcome inner;
         a.run([](instruction const&) {},
               [&](instruction const&) {
                   if (!std::exchange(begun, true)) {
                       inner = step_of(g, second, b);
                   }
               });
-        outcome outer{{}, first.residents, first.random_state(), first.seen};
+        test::outcome outer{{}, first.residents, first.random_state(), first.seen};
         for (auto t : g.targets()) {
-            outer.targets.push_back(shown(g, t, a.data(t)));
+            outer.targets.push_back(target_content(g, t, a.data(t)));
         }
         REQUIRE(inner == expected);
         REQUIRE(outer == expected);
