@@ -69,6 +69,10 @@ TEST_CASE("pool_resource: a stream takes over the block of another and waits for
         d.use(2, q, 1000);
         a.deallocate(q, 1000, 256, 2);
         CHECK(d.calls_of["allocate"] == 1);
+        for (int k = 0; k < 20; ++k) {
+            a.deallocate(a.allocate(1000, 256, k % 2), 1000, 256, k % 2);
+        }
+        CHECK(a.events() <= 2); // used again
     }
     CHECK(d.clean());
 }
