@@ -114,7 +114,7 @@ endfunction()
 # nvcc compiles the headers that a .cu file includes, and nvcc/*.cu.
 function(strata_nvcc_test)
   get_property(listed GLOBAL PROPERTY STRATA_LISTED_HEADERS)
-  list(FILTER listed INCLUDE REGEX "/strata/(strata.hpp|hierarchy.hpp|execute/|cuda/)")
+  list(FILTER listed INCLUDE REGEX "/strata/(strata.hpp|hierarchy.hpp|execute|cuda/)")
   set(text "")
   foreach(header IN LISTS listed)
     string(REGEX REPLACE "^include/" "" header ${header})

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// @brief One slab of device memory in which every planned buffer has its place, shared by streams in order.
+///
+/// ```cpp
+/// strata::arena_resource arena(strata::cuda_runtime{}, planned->placement);
+/// void* const p = arena.acquire(i, stream); // lifetime i of the placement; waits, on the device, for who had its bytes
+/// arena.release(i, stream);
+/// ```
 #pragma once
 
 #include <strata/config.hpp>
@@ -11,7 +17,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -59,7 +64,6 @@ public:
         slab_ = static_cast<std::byte*>(detail::align_address(memory_, alignment_));
         if (how_.how == device_call::malloc_async) {
             order_.comes_from(how_.stream);
-            note(how_.stream);
         }
     }
     arena_resource(arena_resource const&) = delete;
@@ -86,7 +90,6 @@ public:
     auto acquire(std::size_t i, stream s) -> void*
     {
         auto const& x = ranges_.at(i);
-        note(s);
         order_.claim(x.begin, x.end, s, i, [this](std::size_t before) {
             if (before != range_order<R>::no_owner) {
                 crossing_[before] = crossing::yes;
@@ -103,9 +106,8 @@ public:
         if (ranges_[i].begin == ranges_[i].end) {
             return;
         }
-        note(s);
         auto& x = crossing_[i];
-        order_.release(ranges_[i].begin, i, s, x == crossing::yes || (x == crossing::unknown && several_));
+        order_.release(ranges_[i].begin, i, s, x == crossing::yes || (x == crossing::unknown && order_.several()));
         if (x == crossing::unknown) {
             x = crossing::no;
         }
@@ -228,14 +230,6 @@ private:
                        : range_order<R>::no_owner;
     }
 
-    void note(stream s) noexcept
-    {
-        if (!first_) {
-            first_ = s;
-        }
-        several_ = several_ || *first_ != s;
-    }
-
     arena_options<R> how_;
     std::vector<range> ranges_; // of each lifetime
     std::size_t alignment_;
@@ -245,8 +239,6 @@ private:
     void* memory_ = nullptr;    // as the runtime gave it
     std::byte* slab_ = nullptr; // aligned
     std::size_t next_ = 0;
-    std::optional<stream> first_;
-    bool several_ = false;
 };
 
 } // namespace strata

@@ -13,7 +13,7 @@
 #ifdef LIBCUDACXX_ENABLE_EXPERIMENTAL_MEMORY_RESOURCE
 #    include <cuda/memory_resource>
 #else
-#    define LIBCUDACXX_ENABLE_EXPERIMENTAL_MEMORY_RESOURCE
+#    define LIBCUDACXX_ENABLE_EXPERIMENTAL_MEMORY_RESOURCE // NOLINT(readability-identifier-naming)
 #    include <cuda/memory_resource>
 #    undef LIBCUDACXX_ENABLE_EXPERIMENTAL_MEMORY_RESOURCE
 #endif

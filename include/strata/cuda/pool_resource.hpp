@@ -13,7 +13,6 @@
 #include <cstddef>
 #include <limits>
 #include <map>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -63,7 +62,6 @@ public:
     /// Complexity: O(log blocks out + unused blocks of the class).
     [[nodiscard]] auto allocate(std::size_t n, std::size_t alignment, stream s) -> void*
     {
-        note(s);
         auto const size = class_of(detail::padded(n, alignment));
         if (size == std::numeric_limits<std::size_t>::max()) {
             throw out_of_memory("pool_resource", n, detail::free_bytes(order_.runtime()), how_.planned);
@@ -94,7 +92,6 @@ public:
         if (p == nullptr) {
             return;
         }
-        note(s);
         auto const at = out_.find(p);
         STRATA_ASSERT(at != out_.end() && "strata::pool_resource: what is given back was not allocated");
         if (at == out_.end()) {
@@ -102,7 +99,7 @@ public:
         }
         auto back = at->second;
         out_.erase(at);
-        back.last = order_.mark_now(s, several_);
+        back.last = order_.mark_now(s, order_.several());
         shelves_.find(back.size)->second.unused.push_back(back); // has room for every block of its class
         unused_bytes_ += back.size;
     }
@@ -204,21 +201,11 @@ private:
         order_.drop(x.last);
     }
 
-    void note(stream s) noexcept
-    {
-        if (!first_) {
-            first_ = s;
-        }
-        several_ = several_ || *first_ != s;
-    }
-
     pool_options<R> how_;
     stream_order<R> order_;
     std::map<std::size_t, shelf_of_blocks> shelves_; // by size class
     std::map<void*, block> out_;
     std::size_t unused_bytes_ = 0;
-    std::optional<stream> first_;
-    bool several_ = false;
 };
 
 } // namespace strata

@@ -123,6 +123,9 @@ public:
         }
     }
 
+    /// Whether more than one stream was named.
+    [[nodiscard]] auto several() const noexcept -> bool { return order_.several(); }
+
     /// Events that were made so far.
     [[nodiscard]] auto events() const noexcept -> std::size_t { return order_.events(); }
 

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <exception>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -57,6 +58,8 @@ public:
     /// it, one is recorded when another stream has to wait, which then waits for what `s` was given in between, too.
     [[nodiscard]] auto mark_now(stream s, bool record) noexcept -> mark
     {
+        several_ = several_ || (seen_ && seen_ != s);
+        seen_ = s;
         mark m(s);
         if (record) {
             try {
@@ -121,6 +124,9 @@ public:
         }
     }
 
+    /// Whether marks of more than one stream were made.
+    [[nodiscard]] auto several() const noexcept -> bool { return several_; }
+
     /// Events that were made so far.
     [[nodiscard]] auto events() const noexcept -> std::size_t { return events_.size(); }
 
@@ -155,6 +161,8 @@ private:
     R runtime_;
     std::vector<shared_event> events_;
     std::vector<std::size_t> idle_;
+    std::optional<stream> seen_;
+    bool several_ = false;
 };
 
 } // namespace strata

@@ -128,6 +128,28 @@ TEST_CASE("arena_resource: events are recorded at the release, for what another 
     CHECK(d.offences.empty());
 }
 
+TEST_CASE("arena_resource: the stream that releases is the one to be waited for")
+{
+    fake_device d;
+    {
+        auto const p = two_then_one();
+        arena a(fake_runtime(d), p, options(device_call::malloc));
+        fake_runtime runtime(d);
+        int handed_on = 0;
+        REQUIRE(runtime.create(handed_on) == 0);
+        auto* const at = a.acquire(0, 1);
+        d.use(1, at, 512);
+        runtime.record(handed_on, 1); // the caller has stream 2 go on with it
+        runtime.wait(2, handed_on);
+        runtime.destroy(handed_on);
+        d.use(2, at, 512);
+        a.release(0, 2);
+        pass(d, a, p, 0, 1);
+        CHECK(d.before(1, 2) > 0);
+    }
+    CHECK(d.clean());
+}
+
 TEST_CASE("arena_resource: bytes in use are given to nobody else")
 {
     fake_device d;
