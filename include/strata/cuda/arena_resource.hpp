@@ -122,7 +122,7 @@ public:
             return slab_;
         }
         auto const i = next_planned();
-        if (!expects(n, alignment)) {
+        if (!fits(i, n, alignment)) {
             throw std::logic_error(
                 "strata::arena_resource: " + std::to_string(n) + " bytes are asked for, where the plan has " +
                 (i < ranges_.size() ? "lifetime " + std::to_string(i) + " of " +
@@ -156,15 +156,11 @@ public:
         deallocate(p, n, alignment, how_.stream);
     }
 
-    /// Whether the next lifetime of the plan is one of `n` bytes, up to its rounding.
+    /// Whether the next lifetime of the plan is one of `n` bytes, up to its rounding, and can be had: no part is in use.
     [[nodiscard]] auto expects(std::size_t n, std::size_t alignment) const noexcept -> bool
     {
         auto const i = next_planned();
-        if (i == ranges_.size() || alignment > alignment_) {
-            return false;
-        }
-        auto const planned = ranges_[i].end - ranges_[i].begin;
-        return n <= planned && planned - n < alignment_;
+        return fits(i, n, alignment) && !order_.in_use(ranges_[i].begin, ranges_[i].end);
     }
 
     /// Begins a new step in which the first lifetime of the plan is the next one to be allocated.
@@ -222,6 +218,15 @@ private:
             }
         }
         return ranges_.size();
+    }
+
+    [[nodiscard]] auto fits(std::size_t i, std::size_t n, std::size_t alignment) const noexcept -> bool
+    {
+        if (i == ranges_.size() || alignment > alignment_) {
+            return false;
+        }
+        auto const planned = ranges_[i].end - ranges_[i].begin;
+        return n > 0 && n <= planned && planned - n < alignment_;
     }
 
     [[nodiscard]] auto owner_of(void const* p) const noexcept -> std::size_t

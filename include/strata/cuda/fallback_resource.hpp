@@ -29,8 +29,8 @@ public:
     template <class... Stream>
     [[nodiscard]] auto allocate(std::size_t n, std::size_t alignment, Stream... s) -> void*
     {
-        return n > 0 && arena_->expects(n, alignment) ? arena_->allocate(n, alignment, s...)
-                                                      : pool_->allocate(n, alignment, s...);
+        return arena_->expects(n, alignment) ? arena_->allocate(n, alignment, s...)
+                                             : pool_->allocate(n, alignment, s...);
     }
 
     /// Requires: `allocate` gave it.

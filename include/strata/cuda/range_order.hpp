@@ -57,10 +57,8 @@ public:
         if (begin == end) {
             return;
         }
-        for (auto it = std::prev(pieces_.upper_bound(begin)); it != pieces_.end() && it->first < end; ++it) {
-            if (it->second.busy) {
-                throw std::logic_error("strata::arena_resource: a range is asked for while a part of it is in use");
-            }
+        if (in_use(begin, end)) {
+            throw std::logic_error("strata::arena_resource: a range is asked for while a part of it is in use");
         }
         cut_at(begin);
         cut_at(end);
@@ -94,6 +92,19 @@ public:
             it->second.last = order_.mark_now(s, record);
             it->second.busy = false;
         }
+    }
+
+    /// Whether a part of [begin, end) is in use. Requires: the range lies in the slab.
+    [[nodiscard]] auto in_use(std::size_t begin, std::size_t end) const noexcept -> bool
+    {
+        if (begin == end) {
+            return false;
+        }
+        auto it = std::prev(pieces_.upper_bound(begin));
+        while (it != pieces_.end() && it->first < end && !it->second.busy) {
+            ++it;
+        }
+        return it != pieces_.end() && it->first < end;
     }
 
     /// The owner whose range in use begins there, or `no_owner`.

@@ -130,6 +130,8 @@ TEST_CASE("fallback_resource: what is planned has its planned address, the rest 
             m.deallocate(nothing, 0, 256, 1);
         }
         CHECK(m.allocate(512, 512) == planned.data());
+        planned.restart();
+        CHECK_FALSE(planned.owns(m.allocate(512, 512))); // its place is taken
     }
     CHECK(d.clean());
 }
