@@ -134,6 +134,7 @@ private:
     detail::maybe<T> value_;
     strata::error error_;
 };
+#undef STRATA_NODISCARD_CLASS
 
 /// An `error` of kind `code`; the one way the library makes them.
 [[nodiscard]] inline auto fail(errc code, std::string message) -> error { return {code, std::move(message), {}}; }
