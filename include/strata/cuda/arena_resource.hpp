@@ -15,6 +15,7 @@
 #include <strata/cuda/range_order.hpp>
 #include <strata/place/placement.hpp>
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
@@ -47,7 +48,7 @@ public:
     static constexpr bool stream_ordered = true; ///< for those who use it on its own stream
 
     /// Takes the slab. Throws: `out_of_memory`, `cuda_error`; `std::invalid_argument` if the placement's lists do not match
-    /// or leave its arena.
+    /// or leave its arena, or its alignment is no power of two.
     arena_resource(R runtime, placement const& where, arena_options<R> how = {})
         : how_(how)
         , ranges_(begin_and_end(where))
@@ -190,7 +191,8 @@ private:
 
     static auto begin_and_end(placement const& p) -> std::vector<range>
     {
-        bool fits = p.offsets.size() == p.lifetimes.size() && p.arena >= 0 && p.alignment > 0;
+        bool fits = p.offsets.size() == p.lifetimes.size() && p.arena >= 0 && p.alignment > 0 &&
+                    std::has_single_bit(at(p.alignment));
         std::vector<range> r;
         for (std::size_t i = 0; fits && i < p.offsets.size(); ++i) {
             auto const offset = p.offsets[i];
@@ -203,7 +205,7 @@ private:
         if (!fits) {
             throw std::invalid_argument(
                 "strata::arena_resource: a lifetime of the placement has no offset, or one outside "
-                "the arena");
+                "the arena, or the alignment is no power of two");
         }
         return r;
     }

@@ -300,6 +300,7 @@ TEST_CASE("arena_resource: a placement that does not fit its arena is refused")
     CHECK_THROWS_AS(make({{{0, 1, 512, 0}}, {}, 512, 512}), std::invalid_argument);
     CHECK_THROWS_AS(make({{{0, 1, 512, 0}}, {512}, 512, 512}), std::invalid_argument);
     CHECK_THROWS_AS(make({{{0, 1, 512, 0}}, {-512}, 512, 512}), std::invalid_argument);
+    CHECK_THROWS_AS(make({{{0, 1, 512, 0}}, {0}, 512, 384}), std::invalid_argument);
     CHECK(d.calls == 0);
 }
 

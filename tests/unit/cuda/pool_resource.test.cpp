@@ -86,8 +86,8 @@ TEST_CASE("pool_resource: a stream prefers its own block")
         auto* const q = a.allocate(1000, 256, 2);
         a.deallocate(q, 1000, 256, 2);
         a.deallocate(p, 1000, 256, 1);
-        CHECK(a.allocate(1000, 256, 2) == q);
         CHECK(a.allocate(1000, 256, 1) == p);
+        CHECK(a.allocate(1000, 256, 2) == q);
         CHECK(d.calls_of["wait"] == 0);
     }
     CHECK(d.clean());
