@@ -35,6 +35,7 @@
 #include <strata/pipeline/frontier.hpp>
 #include <strata/pipeline/hold_back.hpp>
 #include <strata/pipeline/plan.hpp>
+#include <strata/pipeline/plan_free_order.hpp>
 #include <strata/pipeline/plan_graph.hpp>
 #include <strata/pipeline/planner.hpp>
 #include <strata/pipeline/refine.hpp>
@@ -58,7 +59,9 @@
 #include <strata/problem/fuse.hpp>
 #include <strata/problem/lower.hpp>
 #include <strata/problem/lowering.hpp>
+#include <strata/problem/precedence.hpp>
 #include <strata/problem/problem.hpp>
+#include <strata/problem/reordering.hpp>
 #include <strata/result.hpp>
 #include <strata/schedule/profile.hpp>
 #include <strata/schedule/replay.hpp>
@@ -77,6 +80,7 @@
 #include <strata/solve/keep_all.hpp>
 #include <strata/solve/life_table.hpp>
 #include <strata/solve/limits.hpp>
+#include <strata/solve/minimal_order.hpp>
 #include <strata/solve/order_editor.hpp>
 #include <strata/solve/polish.hpp>
 #include <strata/solve/priced_cuts.hpp>
