@@ -6,6 +6,7 @@
 /// pull in Eigen or Boost.Hana, and the other components.
 #pragma once
 
+#include <strata/bound/least_peak.hpp>
 #include <strata/bound/lower_bound.hpp>
 #include <strata/bound/max_flow.hpp>
 #include <strata/bound/minimum_budget.hpp>

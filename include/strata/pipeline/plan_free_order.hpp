@@ -37,26 +37,44 @@ struct free_order_plan {
 
 namespace detail {
 
-/// `made`, a plan of `by.problem()`, in the ids of `p`, judged there.
-/// Errors: `invalid_plan` if the judge refuses it.
-template <class = void>
-[[nodiscard]] auto restored(problem const& p, reordering const& by, certified_plan made) -> result<certified_plan>
+/// The plan of `p` with first runs in `order`, in the ids of `p`.
+/// Errors: those of `plan`; `invalid_plan` if the judge refuses it.
+template <solver S>
+[[nodiscard]] auto plan_in(problem const& p, run_order const& order, limits const& lim, S const& s)
+    -> result<certified_plan>
 {
-    made.schedule = by.restored(std::move(made.schedule));
-    made.certificate.solver = "reorder+" + made.certificate.solver;
-    if (auto const judged = validate(p, made.schedule, made.certificate.budget); !judged.ok()) {
-        return fail(errc::invalid_plan,
-                    "strata::plan_free_order: the judge refuses the plan: " + judged.violations.front().message);
+    auto const by = reordering::make(p, order);
+    if (!by) {
+        return by.error();
+    }
+    auto made = plan(by->problem(), lim, s);
+    if (made) {
+        made->schedule = by->restored(std::move(made->schedule));
+        made->certificate.solver = "reorder+" + made->certificate.solver;
+        if (auto const judged = validate(p, made->schedule, made->certificate.budget); !judged.ok()) {
+            return fail(errc::invalid_plan,
+                        "strata::plan_free_order: the judge refuses the plan: " + judged.violations.front().message);
+        }
     }
     return made;
 }
 
-/// The answer when there is a plan neither in the order given nor in the one found. Of the limits that `a` and `b` prove,
-/// only the need of a single op holds in every order.
+/// Of the answers in two orders, the one that says more: that the run had to stop, or else the smaller budget that works.
 template <class = void>
-[[nodiscard]] auto infeasible_in_both(problem const& p, bytes_t bytes, error const& a, error const& b) -> error
+[[nodiscard]] auto more_telling(error a, error b) -> error
 {
-    feasibility f;
+    if (!a.limit || !b.limit) {
+        return a.limit ? b : a;
+    }
+    return a.limit->known_feasible < b.limit->known_feasible ? a : b;
+}
+
+/// The answer when no order tried has a plan for `bytes`, and what `why` proves holds in one of them alone: in every order
+/// an op needs its own tensors.
+template <class = void>
+[[nodiscard]] auto infeasible_in_any_order(problem const& p, bytes_t bytes, feasibility const& why) -> error
+{
+    feasibility f{0, none, {}, why.known_feasible};
     for (op_id o = 0; o < p.op_count(); ++o) {
         auto need = p.resident_bytes() + p.workspace(o);
         for (auto const tensors : {p.inputs(o), p.outputs(o)}) {
@@ -64,23 +82,18 @@ template <class = void>
                 need += p.size(t);
             }
         }
-        if (need > f.lower_limit) {
+        if (f.pinned_by == none || need > f.lower_limit) {
             f.lower_limit = need;
             f.pinned_by = o;
         }
     }
     f.pinned_by_name = p.op(f.pinned_by).name;
-    for (auto const* e : {&a, &b}) {
-        if (e->limit && e->limit->known_feasible) {
-            f.known_feasible = std::min(f.known_feasible.value_or(max_bytes), *e->limit->known_feasible);
-        }
-    }
+    auto const op =
+        "op " + std::to_string(f.pinned_by) + (f.pinned_by_name.empty() ? "" : " (" + f.pinned_by_name + ")");
     auto e = fail(errc::infeasible,
                   "strata::plan_free_order: no plan " +
                       std::string(bytes < f.lower_limit ? "fits " : "was found that fits ") + std::to_string(bytes) +
-                      " bytes: op " + std::to_string(f.pinned_by) +
-                      (f.pinned_by_name.empty() ? "" : " (" + f.pinned_by_name + ")") + " alone needs " +
-                      std::to_string(f.lower_limit) + " bytes, resident tensors (" +
+                      " bytes: " + op + " alone needs " + std::to_string(f.lower_limit) + " bytes, resident tensors (" +
                       std::to_string(p.resident_bytes()) + ") included" +
                       (f.known_feasible ? "; a plan of " + std::to_string(*f.known_feasible) + " bytes is known" : ""));
     e.limit = std::move(f);
@@ -103,7 +116,6 @@ template <class S = default_solver>
 [[nodiscard]] auto plan_free_order(problem const& p, limits const& lim = {}, S const& s = {}) -> result<free_order_plan>
 {
     require_solver<S>();
-    constexpr std::int64_t effort = 20'000'000;
     auto const begin = std::chrono::steady_clock::now();
     stop_watch const stop(lim);
     auto const realigned = detail::realigned<S>(p, lim);
@@ -119,40 +131,34 @@ template <class S = default_solver>
     if (!bytes) {
         return bytes.error();
     }
-    auto const within = [&, most = 0.0](double share) mutable {
+    double reported = 0;
+    auto const within = [&](double share) {
         auto r = lim;
         r.budget = budget::bytes(*bytes);
         r.deadline = stop.part(share).remaining();
         r.alignment = 0;
         if (lim.on_progress) { // what was reported must not fall
-            r.on_progress = [&lim, &most](progress now) {
-                now.done = most = std::max(most, now.done);
+            r.on_progress = [&](progress now) {
+                now.done = reported = std::max(reported, now.done);
                 lim.on_progress(now);
             };
         }
         return r;
     };
-    detail::lazy<free_order_plan, S> answer{{}, minimal_order<S>(subject, effort, stop.part(0.25))};
-    auto const by = reordering::make(subject, answer.order.order);
-    if (!by) {
-        return by.error();
-    }
+    detail::lazy<free_order_plan, S> answer{{}, minimal_order<S>(subject, order_effort, stop.part(0.25))};
     bool const as_given = answer.order.order == with.keep_all();
-    auto made = plan(by->problem(), within(as_given ? 1 : 0.5), s);
-    if (made && !as_given) {
-        made = detail::restored(subject, *by, *std::move(made));
-    }
-    if (!as_given && (!made || made->certificate.cost > subject.base_cost())) {
+    auto made = as_given ? plan(subject, within(1), s) : detail::plan_in(subject, answer.order.order, within(0.5), s);
+    auto why = made ? error{} : made.error();
+    if (bool const cheapest = made && made->certificate.cost == subject.base_cost(); !as_given && !cheapest) {
         auto given = plan(subject, within(1), s);
         if (given && (!made || detail::better(*given, *made))) {
             made = std::move(given);
         } else if (!given && !made) {
-            bool const both = given.error().limit && made.error().limit;
-            return both ? detail::infeasible_in_both(subject, *bytes, given.error(), made.error()) : given.error();
+            why = detail::more_telling(std::move(why), given.error());
         }
     }
     if (!made) {
-        return std::move(made).error();
+        return why.limit ? detail::infeasible_in_any_order(subject, *bytes, *why.limit) : why;
     }
     answer.plan = *std::move(made);
     answer.plan.certificate.keep_all_peak = with.keep_all_peak();
