@@ -69,8 +69,8 @@ TEST_CASE("plan_free_order: what is refused needs more in every order, and what 
     REQUIRE(none.error().limit);
     CHECK(none.error().limit->lower_limit == 101);
     CHECK(none.error().limit->pinned_by == 3);
-    CHECK(none.error().message.find("strata::plan_free_order: no plan fits 100 bytes: op 3 alone needs 101 bytes") ==
-          0);
+    CHECK(none.error().message.find("strata::plan_free_order: no plan fits 100 bytes: op 3") == 0);
+    CHECK(none.error().message.find(" alone needs 101 bytes") != std::string::npos);
     REQUIRE(none.error().limit->known_feasible);
     auto const enough = *none.error().limit->known_feasible;
     judge_plan(p, plan_free_order(p, {.budget = budget::bytes(enough)})->plan, enough);
