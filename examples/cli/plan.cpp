@@ -100,7 +100,7 @@ auto write_files(plan_settings const& s, subject const& on, strata::certified_pl
 }
 
 /// Plans in the order given, or in a free one; then what is known of that order is there too.
-auto make_plan(plan_settings const& s, strata::problem const& p, strata::limits const& lim, solver_choice const& by)
+auto make_plan(plan_settings const& s, strata::problem const& p, strata::limits const& lim, solver_entry const& by)
     -> strata::result<strata::free_order_plan>
 {
     if (s.order == "free") {
