@@ -80,3 +80,27 @@ TEST_CASE("plan_free_order: plans are valid in the ids given, bounds hold for th
     CHECK(optimal * 10 > plans * 9);
     CHECK(cheaper > 0);
     CHECK(below > 0);
+}
+
+TEST_CASE("plan_free_order: never dearer than planning in the order given, where the default finds a plan")
+{
+    for (std::uint64_t seed = 1; seed <= (sanitized ? 10 : 60); ++seed) {
+        auto const p = varied_problem(seed + 500, 30);
+        CAPTURE(seed);
+        for (auto const share : {0.4, 0.6, 0.8, 1.0}) {
+            limits const lim{.budget = budget::fraction(share)};
+            auto const given = plan(p, lim);
+            auto const made = plan_free_order(p, lim);
+            if (given) {
+                REQUIRE(made);
+                judge_plan(p, made->plan, given->certificate.budget);
+                auto const worst = given->certificate.cost + given->certificate.base_cost / 200; // see detail::better
+                REQUIRE(made->plan.certificate.cost <= worst);
+            } else if (made) {
+                judge_plan(p, made->plan, made->plan.certificate.budget);
+            }
+        }
+    }
+}
+
+} // namespace pipeline_plan_free_order_test
