@@ -12,7 +12,7 @@
 #include "tests/support/judge_plan.hpp"
 #include "tests/support/problems.hpp"
 
-namespace pipeline_plan_free_order_unit_test {
+namespace pipeline_plan_free_order_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -124,4 +124,4 @@ TEST_CASE("plan_free_order: for a graph, plan and order name its ops, also those
     judge_plan(lowered.problem(), back, 103);
 }
 
-} // namespace pipeline_plan_free_order_unit_test
+} // namespace pipeline_plan_free_order_test

@@ -12,7 +12,7 @@
 #include "tests/support/problems.hpp"
 #include "tests/support/random_problem.hpp"
 
-namespace solve_minimal_order_unit_test {
+namespace solve_minimal_order_test {
 
 using namespace strata;
 using namespace strata::test;
@@ -109,4 +109,4 @@ TEST_CASE("least_peak: counts what must be there while an op runs, in every orde
     CHECK(least_peak(make(s)) == 7 + 50 + 60 + 3);
 }
 
-} // namespace solve_minimal_order_unit_test
+} // namespace solve_minimal_order_test
