@@ -122,7 +122,8 @@ template <class S = default_solver>
     if (!realigned) {
         return realigned.error();
     }
-    problem const& subject = *realigned ? **realigned : p;
+    auto const& with_alignment = *realigned;
+    problem const& subject = with_alignment ? *with_alignment : p;
     detail::lazy<detail::planner, S> const with(subject);
     if (auto e = with.check_sums()) {
         return *std::move(e);
