@@ -118,6 +118,16 @@ public:
         return sum;
     }
 
+    /// Bytes live after `o` has run next. Requires: it is ready.
+    [[nodiscard]] auto live_after(op_id o) const -> bytes_t
+    {
+        auto sum = need(o) - net_.workspace[at(o)];
+        for (auto t : net_.uses[at(o)]) {
+            sum -= uses_[at(t)] == 1 ? net_.size[at(t)] : 0;
+        }
+        return sum;
+    }
+
     /// Requires: `o` is ready.
     void run(op_id o)
     {
@@ -161,6 +171,7 @@ public:
     /// Goes to another downset. Complexity: linear in where the two differ, and ops / 64.
     void go_to(std::span<std::uint64_t const> other)
     {
+        moves_ += 1 + static_cast<std::int64_t>(other.size() / 4);
         for (auto o = op_count(); o-- > 0;) {
             auto const extra = done_[at(o) / 64] & ~other[at(o) / 64];
             if (extra == 0) {
@@ -208,13 +219,16 @@ private:
         auto const length = ran.size();
         ++moves_;
         while (o != none && ran.size() - length < longest_chain && need(o) <= most) {
-            run(o);
-            ran.push_back(o);
-            if (live_ <= start) {
+            bool const settled = live_after(o) <= start;
+            auto const next = after_[at(o)];
+            auto const free = std::find_if(next.begin(), next.end(), [&](op_id x) { return waits_[at(x)] == 1; });
+            if (settled || free != next.end()) {
+                run(o);
+                ran.push_back(o);
+            }
+            if (settled) {
                 return true;
             }
-            auto const next = after_[at(o)];
-            auto const free = std::find_if(next.begin(), next.end(), [&](op_id x) { return waits_[at(x)] == 0; });
             o = free == next.end() ? none : *free;
         }
         for (; ran.size() > length; ran.pop_back()) {

@@ -57,10 +57,10 @@ public:
     }
 
     /// Always the op that needs the least more than the peak so far, then that which leaves the fewest bytes.
-    void greedy()
+    void greedy(std::int64_t effort)
     {
         at_.go_to(start_);
-        finish({}, best_.lower_limit);
+        finish({}, best_.lower_limit, at_.moves() + effort);
     }
 
     /// Of the downsets of each size, goes on from the 64 with the lowest peak so far, then the fewest bytes live; from one
@@ -90,7 +90,7 @@ public:
             for (auto i : now) {
                 at_.go_to(seen.bits(i));
                 if (at_.full() || at_.moves() >= end || stop_.expired()) {
-                    return finish(seen.way_to(i), seen[i].peak);
+                    return finish(seen.way_to(i), seen[i].peak, end + effort);
                 }
                 auto const ready = at_.ready();
                 for (auto o : ready) {
@@ -155,49 +155,42 @@ public:
             if (at_.full()) {
                 return offer(seen.way_to(i));
             }
-            if (expand(i, level, arrive, ran, seen) < max_bytes) {
-                push(parked, {expand_needs_, 0, i});
+            auto beyond = max_bytes; // the least above the level that leads on
+            ran.clear();
+            at_.settle(level, ran); // the level may have risen since the state was reached, and more be settled
+            if (!ran.empty()) {
+                arrive(i, ran);
+                continue;
+            }
+            auto const ready = at_.ready();
+            for (auto o : ready) {
+                if (auto const need = at_.need(o); need > level) {
+                    beyond = std::min(beyond, need);
+                } else {
+                    ran.assign(1, o);
+                    at_.run(o);
+                    arrive(i, ran);
+                    at_.go_to(seen.bits(i));
+                }
+            }
+            if (beyond < max_bytes) {
+                push(parked, {beyond, 0, i});
             }
         }
     }
 
 private:
-    /// Goes on from state `i`, at which it stands, in every way within `level`.
-    /// Returns: the least that leads on besides, or `max_bytes` if nothing does.
-    template <class Arrive>
-    auto expand(std::size_t i, bytes_t level, Arrive const& arrive, run_order& ran, pool const& seen) -> bytes_t
-    {
-        expand_needs_ = max_bytes;
-        ran.clear();
-        at_.settle(level, ran); // since the level rose, more may be settled than when it was reached
-        if (!ran.empty()) {
-            arrive(i, ran);
-            return expand_needs_;
-        }
-        auto const ready = at_.ready();
-        for (auto o : ready) {
-            if (auto const need = at_.need(o); need > level) {
-                expand_needs_ = std::min(expand_needs_, need);
-                continue;
-            }
-            ran.assign(1, o);
-            at_.run(o);
-            arrive(i, ran);
-            at_.go_to(seen.bits(i));
-        }
-        return expand_needs_;
-    }
-
-    /// Goes on greedily from where it stands, which `ran` leads to with a peak of `peak` at most.
-    void finish(run_order ran, bytes_t peak)
+    /// Goes on greedily from where it stands, which `ran` leads to with a peak of `peak` at most, until there have been `end`
+    /// moves.
+    void finish(run_order ran, bytes_t peak, std::int64_t end)
     {
         for (at_.settle(peak, ran); !at_.full(); at_.settle(peak, ran)) {
             choice best{max_bytes, max_bytes, none};
             auto const ready = at_.ready();
             for (auto o : ready) {
-                best = std::min(best, choice{std::max(peak, at_.need(o)), live_after(o), o});
+                best = std::min(best, choice{std::max(peak, at_.need(o)), at_.live_after(o), o});
             }
-            if (best.peak >= best_.peak || stop_.expired()) {
+            if (best.peak >= best_.peak || at_.moves() > end || stop_.expired()) {
                 return;
             }
             peak = best.peak;
@@ -217,14 +210,6 @@ private:
             best_.peak = peak;
             best_.order = std::move(way);
         }
-    }
-    /// Bytes live after `o` has run next.
-    [[nodiscard]] auto live_after(op_id o) -> bytes_t
-    {
-        at_.run(o);
-        auto const live = at_.live();
-        at_.undo(o);
-        return live;
     }
 
     struct choice {
@@ -250,20 +235,20 @@ private:
     stop_watch stop_;
     downset at_;
     detail::op_bits start_; // the empty set
-    bytes_t expand_needs_ = 0;
 };
 
 using order_search = basic_order_search<>;
 
-/// What `minimal_order` may spend if nothing else is said: a second or two at most.
+/// What `minimal_order` may spend if nothing else is said: a few seconds at most.
 inline constexpr std::int64_t order_effort = 40'000'000;
 
 /// An order of first runs of `p` with a low peak: the lowest there is when `minimal()`, and never above that of the order
 /// given, which is the answer when nothing is lower.
 ///
-/// `effort` bounds the search: ops run, taken back or looked at. When `stop` expires the
-/// best order so far is the answer. The same problem and effort give the same answer unless that happens.
-/// Complexity: O(ops · ready ops + `effort`); exponential in the width of the graph if `effort` allows.
+/// `effort` bounds the search: ops run, taken back or looked at. When `stop` expires the best order so far is the answer. The
+/// same problem and effort give the same answer unless that happens.
+/// Complexity: that of `least_peak`, and O(`effort` · d) for ops that touch d tensors and ops; what is needed for a proof
+/// grows exponentially with the width of the graph.
 /// Example: examples/09_inference.cpp
 template <class Lazy = void>
 [[nodiscard]] auto minimal_order(problem const& p, std::int64_t effort = order_effort, stop_watch const& stop = {})
@@ -287,7 +272,7 @@ template <class Lazy = void>
         }
     };
     // A short look for a proof first: what takes long from one side may be quick from the other.
-    from_both([](auto& side) { side.greedy(); });
+    from_both([&](auto& side) { side.greedy(effort / 4); });
     from_both([&](auto& side) { side.prove(effort / 20); });
     from_both([&](auto& side) { side.beam(effort / 8); });
     from_both([&](auto& side) { side.prove(effort / 3); });

@@ -31,7 +31,9 @@ auto walk_through(downset set, dice& d) -> walk
         auto const o = d.pick(set.ready());
         w.order.push_back(o);
         w.needs.push_back(set.need(o));
+        auto const after = set.live_after(o);
         set.run(o);
+        REQUIRE(set.live() == after);
     }
     return w;
 }
