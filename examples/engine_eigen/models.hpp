@@ -23,11 +23,11 @@
 namespace engine_eigen {
 
 struct gpt_options {
-    index layers = 6;
+    index layers = 8;
     index width = 32;
     index heads = 4;
     index context = 64;
-    index batch = 4;
+    index batch = 8;
     float dropout = 0.1F;
 };
 
@@ -92,10 +92,10 @@ struct encoded_text {
 }
 
 struct convnet_options {
-    index batch = 16;
+    index batch = 32;
     index pixels = 16;
     index channels = 8; ///< of the first stage; each stage has half the pixels per side and twice the channels
-    std::vector<index> blocks = {6, 4, 2};
+    std::vector<index> blocks = {8, 6, 4};
     float dropout = 0.2F;
 };
 

@@ -13,6 +13,8 @@
 #include <cstdint>
 #include <functional>
 #include <numeric>
+#include <set>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -85,13 +87,17 @@ public:
         auto const bytes = static_cast<strata::bytes_t>(count(s)) * static_cast<strata::bytes_t>(element);
         return {builder_.input(std::move(name), bytes), std::move(s)};
     }
-    auto parameter(std::string name, shape s, float mean, float deviation) -> strata::tensor_id
+    /// Throws: `std::invalid_argument` if there is one of that name.
+    auto parameter(std::string name, shape const& s, float mean, float deviation) -> strata::tensor_id
     {
+        if (!names_.insert(name).second) {
+            throw std::invalid_argument("two parameters are called " + name);
+        }
         parameters_.push_back(builder_.parameter(std::move(name), float_bytes(count(s))));
         initials_.push_back({parameters_.back(), mean, deviation});
         return parameters_.back();
     }
-    auto state(std::string name, shape s, float start) -> strata::tensor_id
+    auto state(std::string name, shape const& s, float start) -> strata::tensor_id
     {
         auto const id = builder_.state(std::move(name), float_bytes(count(s)));
         initials_.push_back({id, start, 0});
@@ -172,6 +178,7 @@ private:
     std::vector<strata::op_gradient<operation>> gradients_; // per forward op
     std::vector<strata::tensor_id> parameters_;
     std::vector<initial> initials_;
+    std::set<std::string> names_; // of parameters
 };
 
 } // namespace engine_eigen
