@@ -65,9 +65,11 @@ struct max_pool_backward : detail::pool_shape {
     {
         auto const* const choice = t.in<std::uint8_t>(0);
         auto const* const dy = t.in(1);
+        auto* const dx = t.out(0);
+        bool const adds = t.adds(0);
         for_each_window([&](index k, std::array<index, 4> const& corners) {
             for (std::size_t c = 0; c < 4; ++c) {
-                put(t.out(0)[corners[c]], c == choice[k] ? dy[k] : 0.0F, t.adds(0));
+                put(dx[corners[c]], dy[k] * static_cast<float>(c == choice[k]), adds);
             }
         });
     }
