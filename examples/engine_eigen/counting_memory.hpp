@@ -11,15 +11,20 @@
 
 namespace engine_eigen {
 
-/// Passes on to new and delete. Sizes count as rounded up to their alignment.
+/// Sizes count as rounded up to their alignment.
 class counting_memory : public std::pmr::memory_resource {
 public:
+    explicit counting_memory(std::pmr::memory_resource& from = *std::pmr::new_delete_resource())
+        : from_(&from)
+    {
+    }
+
     [[nodiscard]] auto peak() const -> strata::bytes_t { return peak_; }
 
 private:
     auto do_allocate(std::size_t bytes, std::size_t multiple) -> void* override
     {
-        auto* const p = std::pmr::new_delete_resource()->allocate(bytes, multiple);
+        auto* const p = from_->allocate(bytes, multiple);
         live_ += counted(bytes, multiple);
         peak_ = std::max(peak_, live_);
         return p;
@@ -27,7 +32,7 @@ private:
     void do_deallocate(void* p, std::size_t bytes, std::size_t multiple) override
     {
         live_ -= counted(bytes, multiple);
-        std::pmr::new_delete_resource()->deallocate(p, bytes, multiple);
+        from_->deallocate(p, bytes, multiple);
     }
     [[nodiscard]] auto do_is_equal(std::pmr::memory_resource const& other) const noexcept -> bool override
     {
@@ -38,6 +43,7 @@ private:
         return strata::align_up(static_cast<strata::bytes_t>(bytes), static_cast<strata::bytes_t>(multiple));
     }
 
+    std::pmr::memory_resource* from_;
     strata::bytes_t live_ = 0;
     strata::bytes_t peak_ = 0;
 };
