@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// @brief Checks the engine against itself: gradients against finite differences, replays, and that both networks learn.
+/// @brief Checks of the engine: gradients against finite differences, the rules that an engine keeps, and that both
+/// networks learn.
+#include <strata/execute/checking.hpp>
+#include <strata/execute/executor.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <memory_resource>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +19,7 @@
 #include "examples/engine_eigen/models.hpp"
 #include "examples/engine_eigen/optimizer.hpp"
 #include "examples/engine_eigen/plain_step.hpp"
+#include "examples/engine_eigen/planned_step.hpp"
 
 namespace engine_eigen {
 namespace {
@@ -176,39 +182,36 @@ void check_all_gradients()
                     }));
 }
 
-/// What a stateful op writes is written by its first run only.
-void check_replays()
+/// Every op writes what it says and nothing else, uses its workspace whole, and makes the same bytes when it runs again.
+/// The plan repeats an op with effect `repeated`.
+void check_rules(std::string const& name, model const& m, strata::effect repeated)
 {
-    auto const m = get(convnet({.batch = 4, .pixels = 8, .blocks = {2, 1}}));
+    auto const plan = get(plan_step(m, strata::budget::fraction(0.2)));
     engine e(m, 1);
     generator data(2);
-    m.next_batch(data, e.resident());
-    plain_step(m, e).run();
-    auto const before = e.resident();
-    std::vector<std::byte> scratch(std::size_t{1} << 22U);
-    std::vector<std::byte*> address;
-    std::vector<char> const holds(static_cast<std::size_t>(m.step.tensor_count()), 0);
-    std::vector<strata::tensor_id> owner;
-    std::size_t used = 0;
+    strata::executor step(plan, e, strata::checking(*std::pmr::new_delete_resource()));
     for (strata::tensor_id t = 0; t < m.step.tensor_count(); ++t) {
-        address.push_back(e.resident().data(t));
-        owner.push_back(t);
-        if (address.back() == nullptr) {
-            address.back() = scratch.data() + used;
-            used += static_cast<std::size_t>(strata::align_up(m.step.tensor_bytes(t), alignment));
+        if (e.resident().data(t) != nullptr) {
+            step.bind(t, e.resident().as<std::byte>(t));
         }
     }
-    int stateful = 0;
+    std::string fault;
+    try {
+        for (int i = 0; i < 2; ++i) {
+            m.next_batch(data, e.resident());
+            step.run();
+        }
+    } catch (strata::engine_fault const& x) {
+        fault = x.what();
+    }
+    check(fault.empty(), name + " keeps the rules of an engine" + fault);
+    bool whole = true;
     for (strata::op_id o = 0; o < m.step.op_count(); ++o) {
-        if (m.step.effects_of(o).has(strata::effect::stateful)) {
-            ++stateful;
-            e.replay(o, strata::buffers(address, holds, owner, nullptr));
-        }
+        whole = whole && step.memory().touched_workspace(o) == m.step.op_workspace(o);
     }
-    check(stateful == 3 && e.resident() == before, "a replay leaves running statistics alone");
-    auto const mean = m.step.outputs(1)[1];
-    auto const now = e.resident().as(mean);
-    check(std::any_of(now.begin(), now.end(), [](float x) { return x != 0; }), "a first run does not");
+    check(whole, name + " uses the workspace that it asks for");
+    auto const again = repeated == strata::effect::random ? plan.replayed_random_op() : plan.replayed_stateful_op();
+    check(again != strata::none, name + " runs an op again that is " + strata::to_string(repeated));
 }
 
 void check_accumulation()
@@ -265,7 +268,8 @@ auto main() -> int
 {
     using namespace engine_eigen;
     check_all_gradients();
-    check_replays();
+    check_rules("gpt", get(gpt()), strata::effect::random);
+    check_rules("convnet", get(convnet()), strata::effect::stateful);
     check_accumulation();
     check_learning("gpt, AdamW,", get(gpt()), adamw{});
     check_learning("gpt, SGD,", get(gpt()), sgd{});
