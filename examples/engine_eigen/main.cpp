@@ -183,7 +183,8 @@ auto main(int argc, char** argv) -> int
     program
         .add_option("--accumulate", s.accumulate, "steps whose gradients are added up before an update (default: 1)")
         ->check(CLI::Range(1, 1'000'000));
-    program.add_option("--seed", s.seed, "of parameters, examples and dropout (default: 1)");
+    program.add_option("--seed", s.seed, "of parameters, examples and dropout (default: 1)")
+        ->check(CLI::Range(0, 2'147'483'647));
     program.add_flag(
         "--check", s.check, "train without a plan too, and compare all losses and the final state bitwise");
     program.add_flag("--json", s.json, "print one JSON object");

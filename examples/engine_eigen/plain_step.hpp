@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <memory_resource>
 #include <vector>
 
 #include "examples/engine_eigen/counting_memory.hpp"
@@ -137,10 +136,7 @@ private:
 
     model const* model_;
     engine* engine_;
-    // Keeps what is freed for the next step, as frameworks do.
-    std::pmr::unsynchronized_pool_resource freed_{
-        {.max_blocks_per_chunk = 0, .largest_required_pool_block = std::size_t{1} << 22U}};
-    counting_memory memory_{freed_};
+    counting_memory memory_;
     std::vector<tensor_id> owner_;             // per tensor: whose buffer it uses
     std::vector<std::byte*> address_;          // per tensor that owns a buffer
     std::vector<char> holds_;                  // per gradient: whether an op has written to it

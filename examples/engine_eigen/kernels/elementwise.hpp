@@ -26,9 +26,8 @@ struct gelu {
     [[nodiscard]] auto flops() const -> double { return 10 * as_double(numbers); }
     void run(operands const& t) const
     {
-        using namespace detail;
         const_array const x(t.in(0), numbers);
-        array(t.out(0), numbers) = 0.5F * x * (1 + (gelu_slope * (x + gelu_cubic * x.cube())).tanh());
+        array(t.out(0), numbers) = 0.5F * x * (1 + (detail::gelu_slope * (x + detail::gelu_cubic * x.cube())).tanh());
     }
 };
 
@@ -43,15 +42,15 @@ struct gelu_backward {
     [[nodiscard]] auto flops() const -> double { return 20 * as_double(numbers); }
     void run(operands const& t) const
     {
-        using namespace detail;
         for (index i = 0; i < numbers; i += stretch) {
             auto const n = std::min(stretch, numbers - i);
             const_array const x(t.in(0) + i, n);
             const_array const dy(t.in(1) + i, n);
             array th(t.workspace(), n);
-            th = (gelu_slope * (x + gelu_cubic * x.cube())).tanh();
+            th = (detail::gelu_slope * (x + detail::gelu_cubic * x.cube())).tanh();
             put(array(t.out(0) + i, n),
-                0.5F * dy * (1 + th + x * (1 - th.square()) * gelu_slope * (1 + 3 * gelu_cubic * x.square())),
+                0.5F * dy *
+                    (1 + th + x * (1 - th.square()) * detail::gelu_slope * (1 + 3 * detail::gelu_cubic * x.square())),
                 t.adds(0));
         }
     }
