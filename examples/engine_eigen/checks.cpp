@@ -190,11 +190,7 @@ void check_rules(std::string const& name, model const& m, strata::effect repeate
     engine e(m, 1);
     generator data(2);
     strata::executor step(plan, e, strata::checking(*std::pmr::new_delete_resource()));
-    for (strata::tensor_id t = 0; t < m.step.tensor_count(); ++t) {
-        if (e.resident().data(t) != nullptr) {
-            step.bind(t, e.resident().as<std::byte>(t));
-        }
-    }
+    bind_resident(step, m, e);
     std::string fault;
     try {
         for (int i = 0; i < 2; ++i) {

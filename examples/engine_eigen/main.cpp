@@ -44,6 +44,7 @@ struct settings {
     int steps = 50;
     int accumulate = 1;
     std::uint64_t seed = 1;
+    bool measure = false;
     bool check = false;
     bool json = false;
 };
@@ -156,7 +157,7 @@ auto run(settings const& s) -> int
     if (!m) {
         return refuse(m.error());
     }
-    auto plan = ee::plan_step(*m, *budget);
+    auto plan = ee::plan_step(*m, *budget, s.measure);
     if (!plan) {
         return refuse(plan.error());
     }
@@ -185,6 +186,7 @@ auto main(int argc, char** argv) -> int
         ->check(CLI::Range(1, 1'000'000));
     program.add_option("--seed", s.seed, "of parameters, examples and dropout (default: 1)")
         ->check(CLI::Range(0, 2'147'483'647));
+    program.add_flag("--measure", s.measure, "price ops by what they take on this machine, not by their flops");
     program.add_flag(
         "--check", s.check, "train without a plan too, and compare all losses and the final state bitwise");
     program.add_flag("--json", s.json, "print one JSON object");

@@ -4,13 +4,18 @@
 #pragma once
 
 #include <strata/cost/priced_by.hpp>
+#include <strata/cost/table_cost.hpp>
 #include <strata/execute/compile.hpp>
 #include <strata/execute/executor.hpp>
+#include <strata/execute/measure.hpp>
 #include <strata/pipeline/plan.hpp>
 #include <strata/problem/lower.hpp>
+#include <strata/problem/lowering.hpp>
 #include <strata/result.hpp>
 #include <strata/units.hpp>
 
+#include <cstddef>
+#include <memory_resource>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -36,11 +41,46 @@ namespace engine_eigen {
         o);
 }
 
-/// A plan for one step of `m` within `within`, ready to run.
-/// Errors: those of `strata::plan`; `infeasible` says which budget would do.
-[[nodiscard]] inline auto plan_step(model const& m, strata::budget within) -> strata::result<strata::program>
+/// Tells executor `x` where the engine has what is resident.
+template <class Executor>
+void bind_resident(Executor& x, model const& m, engine& e)
 {
-    auto const lowered = strata::lower(m.step, strata::priced_by(nanoseconds), {.alignment = alignment});
+    for (strata::tensor_id t = 0; t < m.step.tensor_count(); ++t) {
+        if (e.resident().data(t) != nullptr) {
+            x.bind(t, e.resident().as<std::byte>(t));
+        }
+    }
+}
+
+/// The costs of the ops of `m`, measured on an engine of its own, within `within` where a plan for that is found.
+/// Errors: those of `strata::measure`.
+[[nodiscard]] inline auto measured_costs(model const& m, strata::lowering const& guess, strata::budget within)
+    -> strata::result<strata::table_cost>
+{
+    engine e(m, 1);
+    generator examples(2);
+    m.next_batch(examples, e.resident());
+    auto const measured = strata::measure(
+        guess, e, {.budget = within, .steps = 5, .inspect = false}, *std::pmr::new_delete_resource(), [&](auto& x) {
+            bind_resident(x, m, e);
+        });
+    return measured ? strata::result<strata::table_cost>(measured->costs()) : measured.error();
+}
+
+/// A plan for one step of `m` within `within`, ready to run. Ops are priced by `nanoseconds`, and so the plan is the same
+/// on any machine, or by what they take on this one.
+/// Errors: those of `strata::plan`; `infeasible` says which budget would do.
+[[nodiscard]] inline auto plan_step(model const& m, strata::budget within, bool measure = false)
+    -> strata::result<strata::program>
+{
+    auto lowered = strata::lower(m.step, strata::priced_by(nanoseconds), {.alignment = alignment});
+    if (lowered && measure) {
+        auto const costs = measured_costs(m, *lowered, within);
+        if (!costs) {
+            return costs.error();
+        }
+        lowered = strata::lower(m.step, *costs, {.alignment = alignment});
+    }
     if (!lowered) {
         return lowered.error();
     }
@@ -59,11 +99,7 @@ public:
         : executor_(std::move(plan), e, memory_)
         , loss_(m.loss)
     {
-        for (strata::tensor_id t = 0; t < m.step.tensor_count(); ++t) {
-            if (e.resident().data(t) != nullptr) {
-                executor_.bind(t, e.resident().as<std::byte>(t));
-            }
-        }
+        bind_resident(executor_, m, e);
     }
 
     /// Returns: the loss.
