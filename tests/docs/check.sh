@@ -106,7 +106,7 @@ check_dependencies() {
     includes_only_in 'Eigen/' 'include/strata/(cost|solve|glpk|cbc)/' "${h[@]}"
     includes_only_in 'boost/' 'include/strata/(cost|solve|pipeline)/' "${h[@]}"
     includes_only_in 'nlohmann/' 'include/strata/io/' "${h[@]}"
-    includes_only_in 'CLI/' 'examples/cli/' "${all[@]}"
+    includes_only_in 'CLI/' 'examples/(cli|engine_eigen)/' "${all[@]}"
     includes_only_in 'glpk' 'include/strata/glpk/' "${h[@]}"
     includes_only_in '(coin/|Cbc|Clp|Osi)' 'include/strata/cbc/' "${h[@]}"
     includes_only_in 'cuda/' 'include/strata/cuda/cccl_resource.hpp' "${h[@]}"
