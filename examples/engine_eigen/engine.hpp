@@ -34,12 +34,14 @@ public:
         }
     }
 
+    // [hooks]
     void run(strata::op_id o, strata::buffers const& b) { run(o, b, false); }
     /// Leaves the running statistics of batch normalisation as they are.
     void replay(strata::op_id o, strata::buffers const& b) { run(o, b, true); }
 
     [[nodiscard]] auto random_state() const -> generator { return random_; }
     void set_random_state(generator state) { random_ = state; }
+    // [hooks]
 
     [[nodiscard]] auto resident() -> resident_memory& { return resident_; }
     [[nodiscard]] auto resident() const -> resident_memory const& { return resident_; }

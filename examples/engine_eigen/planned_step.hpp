@@ -67,6 +67,7 @@ void bind_resident(Executor& x, model const& m, engine& e)
     return measured ? strata::result<strata::table_cost>(measured->costs()) : measured.error();
 }
 
+// [plan]
 /// A plan for one step of `m` within `within`, ready to run. Ops are priced by `nanoseconds`, and so the plan is the same
 /// on any machine, or by what they take on this one.
 /// Errors: those of `strata::plan`; `infeasible` says which budget would do.
@@ -90,7 +91,9 @@ void bind_resident(Executor& x, model const& m, engine& e)
     }
     return strata::compile(*lowered, *planned);
 }
+// [plan]
 
+// [step]
 /// Runs a step as planned, in one slab.
 class planned_step {
 public:
@@ -119,5 +122,6 @@ private:
     strata::executor<engine, strata::arena<counting_memory>> executor_;
     strata::tensor_id loss_;
 };
+// [step]
 
 } // namespace engine_eigen
