@@ -25,6 +25,28 @@ if(STRATA_SANITIZE)
   target_link_options(strata_dev_flags INTERFACE -fsanitize=${STRATA_SANITIZE})
 endif()
 
+# The CUDA language, for programs with kernels; strata::cuda does without. Sanitizers and nvcc do not go together.
+if(TARGET strata_cuda AND NOT STRATA_SANITIZE)
+  find_package(CUDAToolkit QUIET)
+  if(NOT CMAKE_CUDA_COMPILER AND CUDAToolkit_NVCC_EXECUTABLE)
+    set(CMAKE_CUDA_COMPILER ${CUDAToolkit_NVCC_EXECUTABLE})
+  endif()
+  include(CheckLanguage)
+  check_language(CUDA)
+  if(CMAKE_CUDA_COMPILER)
+    enable_language(CUDA)
+  else()
+    message(STATUS "strata: there is no CUDA compiler, what needs one is left out")
+  endif()
+endif()
+
+# strata_cuda_flags(<target>): how strata's own .cu files are compiled. CMake 3.25 knows no cuda_std_20.
+function(strata_cuda_flags target)
+  target_compile_options(
+    ${target} PRIVATE -std=c++20 $<$<BOOL:${STRATA_WERROR}>:--Werror=all-warnings> -Xcompiler=-Wall,-Wextra,-Wshadow
+  )
+endfunction()
+
 # Links to `target` every component of strata but those that stand apart.
 function(strata_link_all target)
   foreach(component IN LISTS STRATA_COMPONENTS)

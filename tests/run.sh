@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The whole suite: bash tests/run.sh [CTEST ARGUMENT...]
+# The whole suite: bash tests/run.sh [--gpu] [CTEST ARGUMENT...]
+#
+# With --gpu only what runs on a CUDA device is built and run; without a device it is skipped.
 #
 # Builds with g++, with clang++-16 under the sanitizers, and optimised, then runs everything in one ctest run, whose
 # summary is the end of the output. Arguments are handed to ctest: `bash tests/run.sh -L unit`.
@@ -26,6 +28,12 @@ build() { # PRESET [CONFIGURE ARGUMENT...]: what fails here fails again below as
   cmake --build --preset "$1" --parallel "$jobs" -- "${keep_going[@]}" || status=1
 }
 mkdir -p build
+if [ "${1-}" = --gpu ]; then
+  shift
+  cmake --preset dev >build/dev.log || { cat build/dev.log && exit 1; }
+  cmake --build --preset dev --parallel "$jobs" --target strata_gpu
+  exec ctest --test-dir build/dev -L '^gpu$' --output-on-failure --no-tests=error "$@"
+fi
 build dev "-DSTRATA_TEST_BUILDS=$(IFS=';' && echo "${other_builds[*]}")"
 for preset in "${other_builds[@]}"; do
   build "$preset"

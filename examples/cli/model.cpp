@@ -129,7 +129,7 @@ void add_model(CLI::App& program, int& status)
         ->add_option_function<double>(
             "--dropout", [s](double share) { s->options.dropout = share; }, "from 0 to 1")
         ->group("Options of models");
-    command->add_option("--dtype", s->type, "fp16, bf16 or fp32")->group("Options of models");
+    command->add_option("--dtype", s->type, "fp16, bf16, fp32 or int8")->group("Options of models");
     command
         ->add_option_function<bool>(
             "--fused", [s](bool on) { s->options.fused = on; }, "on or off: fused attention or scan")

@@ -3,10 +3,13 @@
 #include <strata/io/budget_text.hpp>
 #include <strata/io/chrome_trace.hpp>
 #include <strata/io/dot.hpp>
+#include <strata/io/format.hpp>
 #include <strata/io/html_report.hpp>
+#include <strata/io/json_text.hpp>
 #include <strata/io/terminal_picture.hpp>
 #include <strata/io/write_plan.hpp>
 #include <strata/pipeline/plan.hpp>
+#include <strata/pipeline/plan_free_order.hpp>
 #include <strata/pipeline/plan_graph.hpp>
 
 #include <algorithm>
@@ -31,6 +34,7 @@ namespace {
 
 struct plan_settings : settings {
     std::string budget, solver, out, report, trace, dot;
+    std::string order = "given";
 };
 
 auto picture_for_terminal(std::string const& cost_unit) -> strata::picture_options
@@ -95,8 +99,43 @@ auto write_files(plan_settings const& s, subject const& on, strata::certified_pl
     return said;
 }
 
+/// Plans in the order given, or in a free one; then what is known of that order is there too.
+auto make_plan(plan_settings const& s, strata::problem const& p, strata::limits const& lim, solver_entry const& by)
+    -> strata::result<strata::free_order_plan>
+{
+    if (s.order == "free") {
+        return strata::plan_free_order(p, lim, by);
+    }
+    auto made = strata::plan(p, lim, by);
+    if (!made) {
+        return std::move(made).error();
+    }
+    return strata::free_order_plan{*std::move(made), {}};
+}
+
+/// One line about the order that was found.
+auto order_line(strata::memory_order const& o) -> std::string
+{
+    return "  in another order, every op once: peak " + strata::format_bytes(o.peak) +
+           (o.minimal() ? ", proven least" : ", not below " + strata::format_bytes(o.lower_limit)) + "\n";
+}
+
+/// The same as members of the JSON object.
+auto order_json(strata::memory_order const& o) -> std::string
+{
+    std::string out = ",\"order_peak_bytes\":";
+    strata::append_json_number(out, o.peak);
+    out += ",\"order_limit_bytes\":";
+    strata::append_json_number(out, o.lower_limit);
+    return out;
+}
+
 auto run_plan(plan_settings const& s) -> int
 {
+    if (s.order != "given" && s.order != "free") {
+        return refuse(
+            strata::fail(strata::errc::invalid_argument, "--order is \"" + s.order + "\", must be given or free"));
+    }
     auto const solver = find_solver(s.solver);
     if (!solver) {
         return refuse(solver.error());
@@ -119,16 +158,18 @@ auto run_plan(plan_settings const& s) -> int
     if (!on) {
         return refuse(on.error());
     }
-    auto x = [&] {
+    auto const made = [&] {
         interrupt ctrl_c;
         progress_bar bar(!s.quiet);
         lim->cancel = ctrl_c.token();
         bar.watch(*lim);
-        return strata::plan(on->problem, *lim, *solver);
+        return make_plan(s, on->problem, *lim, *solver);
     }();
-    if (!x) {
-        return refuse(x.error(), on->where);
+    if (!made) {
+        return refuse(made.error(), on->where);
     }
+    auto const* const x = &made->plan;
+    bool const reordered = s.order == "free";
     std::string why;
     bool const valid = judged(*on, *x, x->certificate.budget, &why);
     auto const said = write_files(s, *on, *x);
@@ -136,9 +177,11 @@ auto run_plan(plan_settings const& s) -> int
         return refuse(said.error());
     }
     if (s.json) {
-        print(plan_json(*on, *x, valid) + "\n");
+        auto text = plan_json(*on, *x, valid);
+        text.insert(text.size() - 1, reordered ? order_json(made->order) : "");
+        print(text + "\n");
     } else if (!s.quiet) {
-        print(plan_table(*on, *x, s.budget) + "\n" +
+        print(plan_table(*on, *x, s.budget) + (reordered ? order_line(made->order) : "") + "\n" +
               strata::terminal_picture(on->problem, *x, picture_for_terminal(on->cost_unit)) +
               (said->empty() ? "" : "\n" + *said));
     }
@@ -163,6 +206,8 @@ void add_plan(CLI::App& program, int& status)
                      "bytes the step may use: a share of what is not resident (60%) or an amount (8GiB, 500MB)")
         ->required();
     command->add_option("--solver", s->solver, "see `strata solvers`");
+    command->add_option(
+        "--order", s->order, "given: ops first run as listed; free: in an order with a low peak if that helps");
     add_limit_options(*command, *s);
     command->add_option("--out,-o", s->out, "write the plan to this file");
     command->add_option("--report", s->report, "write an HTML report to this file");

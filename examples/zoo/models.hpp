@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// @brief The zoo: training steps of well-known models by name, ready to be planned.
+/// @brief The zoo: training steps and inference passes of well-known models by name, ready to be planned.
 ///
 /// ```cpp
 /// auto const step = strata::zoo::make_problem("gpt2-medium", {.layers = 4, .batch = 2});
@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "examples/zoo/convnets.hpp"
+#include "examples/zoo/inference.hpp"
 #include "examples/zoo/network.hpp"
 #include "examples/zoo/op.hpp"
 #include "examples/zoo/options.hpp"
@@ -34,12 +35,19 @@
 
 namespace strata::zoo {
 
+/// What a model of the zoo is a graph of.
+enum class pass : std::uint8_t {
+    training,  ///< forward and backward
+    inference, ///< forward alone; its ops are of phase other
+};
+
 /// One model: what it is and what it may be told. An option that `defaults` does not set is none of this model.
 struct description {
     std::string name;
     std::string summary;
     options defaults;
-    value (*add)(network&, options const&); ///< adds the model and answers its loss
+    value (*add)(network&, options const&); ///< adds the model and answers its loss, or its output
+    zoo::pass pass = pass::training;
 };
 
 namespace detail {
@@ -183,6 +191,21 @@ namespace detail {
           .dtype = dtype::bf16,
           .fused = true},
          mamba},
+        {"mobilenet",
+         "inference: MobileNetV2 of 3.5 million parameters",
+         {.batch = 1, .image = 96, .width = 32, .classes = 1000, .dtype = dtype::int8},
+         mobilenet,
+         pass::inference},
+        {"mobile-unet",
+         "inference: U-Net that segments, on MobileNetV2",
+         {.batch = 1, .image = 96, .width = 32, .classes = 3, .dtype = dtype::int8},
+         mobile_unet,
+         pass::inference},
+        {"randwire",
+         "inference: randomly wired network, three stages of small worlds",
+         {.layers = 32, .batch = 1, .image = 96, .width = 24, .classes = 1000, .dtype = dtype::int8},
+         randwire,
+         pass::inference},
     };
 }
 
@@ -252,13 +275,16 @@ namespace detail {
     if (!merged) {
         return std::move(merged).error();
     }
+    if (*merged->dtype == dtype::int8 && model->pass == pass::training) {
+        return fail(errc::invalid_argument, "strata::zoo: int8 is for inference, and " + model->name + " trains");
+    }
     model->defaults = *std::move(merged);
     return model;
 }
 
 } // namespace detail
 
-/// The training step of model `name`: forward and backward ops, views and in-place ops as the model has them.
+/// The training step, or the inference pass, of model `name`: its ops, views and in-place ops as the model has them.
 /// Errors: those of `describe`; `invalid_argument` if an option is none of the model, out of range, or does not fit the
 /// others; `overflow` if a tensor has more bytes than fit 64 bits.
 /// Complexity: near-linear in ops.
@@ -270,8 +296,8 @@ namespace detail {
     }
     try {
         network n(model->name, *model->defaults.dtype);
-        auto const loss = model->add(n, model->defaults);
-        return std::move(n).train(loss);
+        auto const end = model->add(n, model->defaults);
+        return model->pass == pass::training ? std::move(n).train(end) : std::move(n).infer(end);
     } catch (model_error const& e) {
         return e.why();
     }

@@ -264,6 +264,14 @@ public:
         return differentiate(*forward, rule, {.losses = {loss.id}, .seed = std::move(seed)});
     }
 
+    /// The inference pass: forward as added, `output` to be there at the end. Gradients are left aside.
+    /// Errors: see `graph_builder::build`.
+    [[nodiscard]] auto infer(value const& output) && -> result<training_graph<op>>
+    {
+        builder_.target(output.id);
+        return std::move(builder_).build();
+    }
+
 private:
     auto declare(std::string const& name, shape s, bytes_t element, tensor_kind kind) -> value
     {

@@ -15,8 +15,9 @@
 
 namespace strata::zoo {
 
-/// Number type of weights and activations. Statistics, losses and scan states are fp32, token ids 8 bytes, in all.
-enum class dtype : std::uint8_t { fp16, bf16, fp32 };
+/// Number type of weights and activations; int8 is for inference. Statistics, losses and scan states are fp32, token ids
+/// 8 bytes, in all.
+enum class dtype : std::uint8_t { fp16, bf16, fp32, int8 };
 
 [[nodiscard]] constexpr auto to_string(dtype d) noexcept -> char const*
 {
@@ -24,24 +25,28 @@ enum class dtype : std::uint8_t { fp16, bf16, fp32 };
     case dtype::fp16: return "fp16";
     case dtype::bf16: return "bf16";
     case dtype::fp32: return "fp32";
+    case dtype::int8: return "int8";
     }
     return "unknown";
 }
 
 /// Bytes of one number.
-[[nodiscard]] constexpr auto size_of(dtype d) noexcept -> bytes_t { return d == dtype::fp32 ? 4 : 2; }
+[[nodiscard]] constexpr auto size_of(dtype d) noexcept -> bytes_t
+{
+    return d == dtype::fp32 ? 4 : d == dtype::int8 ? 1 : 2;
+}
 
-/// Reads `fp16`, `bf16` or `fp32`.
+/// Reads `fp16`, `bf16`, `fp32` or `int8`.
 /// Errors: `invalid_argument` listing the choices.
 [[nodiscard]] inline auto parse_dtype(std::string_view text) -> result<dtype>
 {
-    for (auto d : {dtype::fp16, dtype::bf16, dtype::fp32}) {
+    for (auto d : {dtype::fp16, dtype::bf16, dtype::fp32, dtype::int8}) {
         if (text == to_string(d)) {
             return d;
         }
     }
     return fail(errc::invalid_argument,
-                "strata::zoo: number type '" + std::string(text) + "' is none of fp16, bf16, fp32");
+                "strata::zoo: number type '" + std::string(text) + "' is none of fp16, bf16, fp32, int8");
 }
 
 /// Options of a model. What is not set takes the model's default; what a model has no default for it does not take.

@@ -38,5 +38,7 @@ struct lifetime;
 struct placement;
 struct certificate;
 struct certified_plan;
+struct memory_order;
+struct free_order_plan;
 
 } // namespace strata

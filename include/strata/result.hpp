@@ -74,9 +74,17 @@ private:
 
 } // namespace detail
 
+// nvcc 13 warns of every assignment to an object of a [[nodiscard]] class, as if the object were dropped. The functions that
+// return results are [[nodiscard]] themselves.
+#ifdef __CUDACC__
+#    define STRATA_NODISCARD_CLASS
+#else
+#    define STRATA_NODISCARD_CLASS [[nodiscard]]
+#endif
+
 /// Either a `T` or the `error` that explains its absence. Converts from both.
 template <class T>
-class [[nodiscard]] result {
+class STRATA_NODISCARD_CLASS result {
 public:
     using value_type = T;
 
@@ -126,6 +134,7 @@ private:
     detail::maybe<T> value_;
     strata::error error_;
 };
+#undef STRATA_NODISCARD_CLASS
 
 /// An `error` of kind `code`; the one way the library makes them.
 [[nodiscard]] inline auto fail(errc code, std::string message) -> error { return {code, std::move(message), {}}; }

@@ -6,6 +6,7 @@
 /// pull in Eigen or Boost.Hana, and the other components.
 #pragma once
 
+#include <strata/bound/least_peak.hpp>
 #include <strata/bound/lower_bound.hpp>
 #include <strata/bound/max_flow.hpp>
 #include <strata/bound/minimum_budget.hpp>
@@ -35,6 +36,7 @@
 #include <strata/pipeline/frontier.hpp>
 #include <strata/pipeline/hold_back.hpp>
 #include <strata/pipeline/plan.hpp>
+#include <strata/pipeline/plan_free_order.hpp>
 #include <strata/pipeline/plan_graph.hpp>
 #include <strata/pipeline/planner.hpp>
 #include <strata/pipeline/refine.hpp>
@@ -58,7 +60,9 @@
 #include <strata/problem/fuse.hpp>
 #include <strata/problem/lower.hpp>
 #include <strata/problem/lowering.hpp>
+#include <strata/problem/precedence.hpp>
 #include <strata/problem/problem.hpp>
+#include <strata/problem/reordering.hpp>
 #include <strata/problem/scratch.hpp>
 #include <strata/result.hpp>
 #include <strata/schedule/profile.hpp>
@@ -78,6 +82,7 @@
 #include <strata/solve/keep_all.hpp>
 #include <strata/solve/life_table.hpp>
 #include <strata/solve/limits.hpp>
+#include <strata/solve/minimal_order.hpp>
 #include <strata/solve/order_editor.hpp>
 #include <strata/solve/polish.hpp>
 #include <strata/solve/priced_cuts.hpp>

@@ -57,6 +57,23 @@ sed -E '0,/\["run",1\]/s//["run",0]/' v.plan >w.plan
 expect 3 check v.json w.plan
 complains "w.plan: "
 
+# In an order of its own a graph whose wide tensors wait needs less without replays, and its plan is judged like any other.
+expect 0 plan mobile-unet -b 100% --order free --json --out free.plan
+same "$(number overhead)" 0 "overhead"
+same "$(number order_peak_bytes)" "$(number order_limit_bytes)" "peak of the order, and what none is below"
+holds "$(number peak_bytes) == $(number order_peak_bytes)"
+holds "$(number peak_bytes) < $(number keep_all_peak_bytes)"
+holds "$(number budget_bytes) == $(number keep_all_peak_bytes)"
+says '"solver":"reorder+keep_all"'
+expect 0 check mobile-unet free.plan
+expect 0 plan mobile-unet -b 100% --order free
+says "in another order, every op once: peak"
+says "proven least"
+expect 0 plan chain.json -b 75% --order given --json
+says '"valid":true}'
+expect 2 plan chain.json -b 75% --order any
+complains '--order is "any", must be given or free'
+
 # The table, the picture and the files.
 expect 0 plan chain.json -b 75% --out p.plan --report r.html --trace t.json --dot d.dot
 for word in "chain: 8 ops, 9 tensors, 100 B resident" "keep-all peak" "proven bound" "gap" "recomputed" \

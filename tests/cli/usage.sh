@@ -40,7 +40,7 @@ refused '--csv and --json cannot both be printed' sweep chain.json --csv --json
 refused 'which model?' model
 refused "there is no model 'gpt2-midium'" model gpt2-midium
 refused "gpt2-small has no option image" model gpt2-small --image 3
-refused "number type 'int4' is none of fp16, bf16, fp32" model gpt2-small --dtype int4
+refused "number type 'int4' is none of fp16, bf16, fp32, int8" model gpt2-small --dtype int4
 
 # Files that are not there, and places that cannot be written, are found before any work is done.
 refused "there is no file missing.json, and there is no model 'missing.json'" plan missing.json -b 50%

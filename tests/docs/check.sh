@@ -6,7 +6,7 @@ set -euo pipefail
 export LC_ALL=C
 
 headers() { find include -name '*.hpp' | sort; }
-sources() { find include tests examples bench -name '*.[ch]pp' | sort; }
+sources() { find include tests examples bench \( -name '*.[ch]pp' -o -name '*.cu' -o -name '*.cuh' \) | sort; }
 pages() { find README.md docs -name '*.md' | sort; }
 
 # refuse TEXT: reads offences from standard input; fails, with TEXT above them, if there are any.
@@ -106,10 +106,11 @@ check_dependencies() {
     includes_only_in 'Eigen/' 'include/strata/(cost|solve|glpk|cbc)/' "${h[@]}"
     includes_only_in 'boost/' 'include/strata/(cost|solve|pipeline)/' "${h[@]}"
     includes_only_in 'nlohmann/' 'include/strata/io/' "${h[@]}"
-    includes_only_in 'CLI/' 'examples/cli/' "${all[@]}"
+    includes_only_in 'CLI/' 'examples/(cli|engine_eigen)/' "${all[@]}"
     includes_only_in 'glpk' 'include/strata/glpk/' "${h[@]}"
     includes_only_in '(coin/|Cbc|Clp|Osi)' 'include/strata/cbc/' "${h[@]}"
-    includes_only_in 'cuda' 'include/strata/cuda/' "${h[@]}"
+    includes_only_in 'cuda/' 'include/strata/cuda/cccl_resource.hpp' "${h[@]}"
+    includes_only_in '(cuda[^/]|cublas|device_launch|driver_types)' 'include/strata/cuda/runtime.hpp' "${h[@]}"
     includes_only_in '(ATen|torch|c10)/' 'include/strata/torch/' "${h[@]}"
   } | refuse "third-party headers outside the folder that may include them" || status=1
   includes_only_in 'boost/(hana[.]hpp|[^h]|h[^a]|ha[^n])' 'nowhere' "${h[@]}" |

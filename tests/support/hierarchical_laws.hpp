@@ -109,6 +109,10 @@ void check_class_of_plans(B const& backend, std::uint64_t seeds)
             if (!truth) {
                 REQUIRE_FALSE(found);
                 CHECK(found.error().code == errc::infeasible);
+                REQUIRE(found.error().limit);
+                CHECK(found.error().limit->lower_limit == budget + 1);
+                REQUIRE(found.error().limit->known_feasible);
+                CHECK(brute.solve(*found.error().limit->known_feasible));
                 ++infeasible;
                 continue;
             }
@@ -211,6 +215,7 @@ void check_relaxation_of_levels(B const& backend, std::uint64_t seeds)
                 auto const bound = hierarchical_relaxation(*x.level, budget, backend, {.closure_every = closure_every});
                 if (!bound) { // may be proven without whole numbers, and must be true
                     CHECK(bound.error().code == errc::infeasible);
+                    CHECK(bound.error().limit);
                     CHECK_FALSE(best);
                     break;
                 }

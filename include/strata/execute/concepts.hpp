@@ -104,7 +104,7 @@ concept random_engine = engine<E> && detail::takes_random_state<E>;
 /// Laws:       ops take effect in the order in which they were run.
 /// Not needed: where `run` does the work itself.
 /// Cost:       called before memory is given back or looked at, around each op that is timed, and never in `run` otherwise.
-/// Models:     an engine on a CUDA stream.
+/// Models:     an engine on a CUDA stream: examples/cuda.
 /// Near miss:  an engine that runs ops on several streams and does not order them.
 template <class E>
 concept asynchronous_engine = engine<E> && detail::waits<E>;
@@ -118,7 +118,7 @@ concept asynchronous_engine = engine<E> && detail::waits<E>;
 /// Laws:       blocks that have not been given back do not overlap.
 /// Not needed: memory that the host can touch, unless it is checked; equality; thread safety.
 /// Cost:       an arena asks once in its life; otherwise once per lifetime of a buffer.
-/// Models:     `std::pmr::memory_resource`.
+/// Models:     `std::pmr::memory_resource`; the resources of cuda/.
 /// Near miss:  `std::allocator<std::byte>`, whose `allocate` takes no alignment.
 template <class M>
 concept memory_source = detail::gives_memory<M> && detail::takes_memory<M>;

@@ -18,13 +18,13 @@ namespace strata {
 struct certificate {
     bytes_t budget = max_bytes; ///< bytes the peak was allowed
     bytes_t peak = 0;           ///< largest sum of live bytes, outputs being written and workspace
-    bytes_t keep_all_peak = 0;  ///< the same when nothing is recomputed
+    bytes_t keep_all_peak = 0;  ///< the same when every op runs once, in the order given
     bytes_t resident = 0;       ///< part of every peak above
     cost_t cost = 0;            ///< of the plan
     cost_t base_cost = 0;       ///< of running every op once
-    cost_t lower_bound = 0;     ///< no plan under this budget and first-run order costs less; >= base_cost
-    std::string solver = {};    ///< who found it
-    double seconds = 0;         ///< wall time spent
+    cost_t lower_bound = 0; ///< no plan under this budget with the first-run order of this one costs less; >= base_cost
+    std::string solver = {}; ///< who found it
+    double seconds = 0;      ///< wall time spent
 
     /// Share of `base_cost` that is spent on replays. 0 when everything is free of cost.
     [[nodiscard]] auto overhead() const noexcept -> double { return ratio(cost); }

@@ -113,9 +113,7 @@ public:
                     std::max(out.bound, m.base_cost() + detail::proven_extra(m, *answer, known ? &extra : nullptr));
             }
             if (answer->status == mip_status::infeasible && out.plan.empty() && slack == 0) {
-                return fail(errc::infeasible,
-                            "strata::solve_hierarchical: no plan with one pass per stage fits " +
-                                std::to_string(budget_) + " bytes");
+                return does_not_fit("strata::solve_hierarchical: no plan with one pass per stage fits ");
             }
             if (answer->solution.size() == 0) {
                 break;
@@ -156,13 +154,25 @@ public:
             return extra.error();
         }
         if (*extra == infinite) {
-            return fail(errc::infeasible, "strata::hierarchical_relaxation: no plan fits");
+            return does_not_fit("strata::hierarchical_relaxation: no plan with one pass per stage fits ");
         }
         return static_cast<double>(m.base_cost()) + *extra;
     }
 
 private:
     static constexpr int attempts = 4;
+
+    /// That nothing fits is proven for plans with one pass per stage; one that fits more bytes is known if there is any.
+    [[nodiscard]] auto does_not_fit(std::string what) const -> error
+    {
+        auto e = fail(errc::infeasible, std::move(what) + std::to_string(budget_) + " bytes");
+        e.limit = feasibility{.lower_limit = budget_ + 1};
+        if (auto const plan = level_start(*g_, max_bytes).find({})) {
+            e.limit->known_feasible = promise_of(*g_, *plan).peak;
+            e.message += "; one of " + std::to_string(*e.limit->known_feasible) + " bytes is known";
+        }
+        return e;
+    }
 
     void take(hierarchical_outcome& out, block_plan plan) const
     {

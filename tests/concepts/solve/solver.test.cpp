@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <strata/pipeline/frontier.hpp>
 #include <strata/pipeline/plan.hpp>
+#include <strata/pipeline/plan_free_order.hpp>
 #include <strata/solve/concepts.hpp>
 #include <strata/solve/keep_all.hpp>
 #include <strata/solve/polish.hpp>
@@ -103,6 +104,9 @@ TEST_CASE("solver: the archetype goes through every algorithm that takes a solve
     auto const joined = plan(p, lim, portfolio(archetype(1)));
     REQUIRE(joined);
     CHECK(joined->certificate.cost == alone->certificate.cost);
+    auto const reordered = plan_free_order(p, lim, archetype(1));
+    REQUIRE(reordered);
+    CHECK(reordered->plan.certificate.cost == alone->certificate.cost);
 }
 
 } // namespace solve_solver_test

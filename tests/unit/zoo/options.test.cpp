@@ -64,10 +64,11 @@ TEST_CASE("zoo options: zero, negative and huge numbers are refused with the ran
 
 TEST_CASE("zoo options: number types are read by name")
 {
-    for (auto d : {dtype::fp16, dtype::bf16, dtype::fp32}) {
+    for (auto d : {dtype::fp16, dtype::bf16, dtype::fp32, dtype::int8}) {
         CHECK(zoo::parse_dtype(to_string(d)).value() == d);
     }
-    CHECK(zoo::parse_dtype("fp64").error().message == "strata::zoo: number type 'fp64' is none of fp16, bf16, fp32");
+    CHECK(zoo::parse_dtype("fp64").error().message ==
+          "strata::zoo: number type 'fp64' is none of fp16, bf16, fp32, int8");
 }
 
 TEST_CASE("zoo options: every model describes itself and takes its own defaults")

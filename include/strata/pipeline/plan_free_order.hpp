@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// @brief Plans a step whose ops may first run in another order than the one given: reorder, plan, and name the ops as before.
+#pragma once
+
+#include <strata/detail/lazy.hpp>
+#include <strata/pipeline/certificate.hpp>
+#include <strata/pipeline/plan.hpp>
+#include <strata/pipeline/plan_graph.hpp>
+#include <strata/pipeline/refine.hpp>
+#include <strata/problem/fingerprint.hpp>
+#include <strata/problem/lower.hpp>
+#include <strata/problem/problem.hpp>
+#include <strata/problem/reordering.hpp>
+#include <strata/result.hpp>
+#include <strata/schedule/validate.hpp>
+#include <strata/solve/default_solver.hpp>
+#include <strata/solve/limits.hpp>
+#include <strata/solve/minimal_order.hpp>
+#include <strata/units.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <concepts>
+#include <string>
+#include <utility>
+
+namespace strata {
+
+/// A plan, and the order of first runs that was found for it.
+struct free_order_plan {
+    certified_plan plan = {}; ///< in the ids of the problem or graph; its bound holds for its own order of first runs
+    memory_order order =
+        {}; ///< the order with the lowest peak that was found; not that of `plan` if the given one did better
+    friend auto operator==(free_order_plan const&, free_order_plan const&) -> bool = default;
+};
+
+namespace detail {
+
+/// The plan of `p` with first runs in `order`, in the ids of `p`.
+/// Errors: those of `plan`; `invalid_plan` if the judge refuses it.
+template <solver S>
+[[nodiscard]] auto plan_in(problem const& p, run_order const& order, limits const& lim, S const& s)
+    -> result<certified_plan>
+{
+    auto const by = reordering::make(p, order);
+    if (!by) {
+        return by.error();
+    }
+    auto made = plan(by->problem(), lim, s);
+    if (made) {
+        made->schedule = by->restored(std::move(made->schedule));
+        made->certificate.solver = "reorder+" + made->certificate.solver;
+        if (auto const judged = validate(p, made->schedule, made->certificate.budget); !judged.ok()) {
+            return fail(errc::invalid_plan,
+                        "strata::plan_free_order: the judge refuses the plan: " + judged.violations.front().message);
+        }
+    }
+    return made;
+}
+
+/// Of the answers in two orders, the one that says more: that the run had to stop, or else the smaller budget that works.
+template <class = void>
+[[nodiscard]] auto more_telling(error a, error b) -> error
+{
+    if (!a.limit || !b.limit) {
+        return a.limit ? b : a;
+    }
+    return a.limit->known_feasible < b.limit->known_feasible ? a : b;
+}
+
+/// The answer when no order tried has a plan for `bytes`, and what `why` proves holds in one of them alone: in every order
+/// an op needs its own tensors.
+template <class = void>
+[[nodiscard]] auto infeasible_in_any_order(problem const& p, bytes_t bytes, feasibility const& why) -> error
+{
+    feasibility f{0, none, {}, why.known_feasible};
+    for (op_id o = 0; o < p.op_count(); ++o) {
+        auto need = p.resident_bytes() + p.workspace(o);
+        for (auto const tensors : {p.inputs(o), p.outputs(o)}) {
+            for (auto t : tensors) {
+                need += p.size(t);
+            }
+        }
+        if (f.pinned_by == none || need > f.lower_limit) {
+            f.lower_limit = need;
+            f.pinned_by = o;
+        }
+    }
+    f.pinned_by_name = p.op(f.pinned_by).name;
+    auto const op =
+        "op " + std::to_string(f.pinned_by) + (f.pinned_by_name.empty() ? "" : " (" + f.pinned_by_name + ")");
+    auto e = fail(errc::infeasible,
+                  "strata::plan_free_order: no plan " +
+                      std::string(bytes < f.lower_limit ? "fits " : "was found that fits ") + std::to_string(bytes) +
+                      " bytes: " + op + " alone needs " + std::to_string(f.lower_limit) + " bytes, resident tensors (" +
+                      std::to_string(p.resident_bytes()) + ") included" +
+                      (f.known_feasible ? "; a plan of " + std::to_string(*f.known_feasible) + " bytes is known" : ""));
+    e.limit = std::move(f);
+    return e;
+}
+
+} // namespace detail
+
+/// Plans one step like `plan`, in an order of first runs of its own: one with a low peak (`minimal_order`), or the one given
+/// where that takes less time. For steps whose order is nobody's wish, as in inference.
+///
+/// A budget that is a share refers to the keep-all peak of the order given, which is also the certificate's
+/// `keep_all_peak`. The lower bound of the certificate holds for plans with the first-run order of this one; another order
+/// may do with less. Ops and tensors have the ids of `p`, and so has the fingerprint.
+/// Of a deadline, finding the order may take a quarter.
+/// Errors: those of `plan`. What an infeasible answer proves holds in every order.
+/// Complexity: `minimal_order`, and `plan` once or, if replays are needed, twice.
+/// Example: examples/09_inference.cpp
+template <class S = default_solver>
+[[nodiscard]] auto plan_free_order(problem const& p, limits const& lim = {}, S const& s = {}) -> result<free_order_plan>
+{
+    require_solver<S>();
+    auto const begin = std::chrono::steady_clock::now();
+    stop_watch const stop(lim);
+    auto const realigned = detail::realigned<S>(p, lim);
+    if (!realigned) {
+        return realigned.error();
+    }
+    auto const& with_alignment = *realigned;
+    problem const& subject = with_alignment ? *with_alignment : p;
+    detail::lazy<detail::planner, S> const with(subject);
+    if (auto e = with.check_sums()) {
+        return *std::move(e);
+    }
+    auto const bytes = with.resolve(lim.budget);
+    if (!bytes) {
+        return bytes.error();
+    }
+    double reported = 0;
+    auto const within = [&](double share) {
+        auto r = lim;
+        r.budget = budget::bytes(*bytes);
+        r.deadline = stop.part(share).remaining();
+        r.alignment = 0;
+        if (lim.on_progress) { // what was reported must not fall
+            r.on_progress = [&](progress now) {
+                now.done = reported = std::max(reported, now.done);
+                lim.on_progress(now);
+            };
+        }
+        return r;
+    };
+    detail::lazy<free_order_plan, S> answer{{}, minimal_order<S>(subject, order_effort, stop.part(0.25))};
+    bool const as_given = answer.order.order == with.keep_all();
+    auto made = as_given ? plan(subject, within(1), s) : detail::plan_in(subject, answer.order.order, within(0.5), s);
+    auto why = made ? error{} : made.error();
+    if (bool const cheapest = made && made->certificate.cost == subject.base_cost(); !as_given && !cheapest) {
+        auto given = plan(subject, within(1), s);
+        if (given && (!made || detail::better(*given, *made))) {
+            made = std::move(given);
+        } else if (!given && !made) {
+            why = detail::more_telling(std::move(why), given.error());
+        }
+    }
+    if (!made) {
+        return why.limit ? detail::infeasible_in_any_order(subject, *bytes, *why.limit) : why;
+    }
+    answer.plan = *std::move(made);
+    answer.plan.certificate.keep_all_peak = with.keep_all_peak();
+    answer.plan.certificate.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    answer.plan.fingerprint = fingerprint(p);
+    return answer;
+}
+
+/// The same for one step of `g`, priced by `c`; schedule, placement and order name ops and tensors of `g`.
+/// Errors: those of `lower` and of `plan`.
+template <class G, class C, class S = default_solver>
+    requires(!std::same_as<G, problem>)
+[[nodiscard]] auto plan_free_order(G const& g, C const& c, limits const& lim = {}, S const& s = {})
+    -> result<free_order_plan>
+{
+    auto lowered = lower(g, c);
+    if (!lowered) {
+        return std::move(lowered).error();
+    }
+    auto made = plan_free_order(lowered->problem(), lim, s);
+    if (!made) {
+        return made;
+    }
+    made->plan = in_graph_ids(std::move(made->plan), *lowered);
+    run_order order;
+    for (auto o : made->order.order) {
+        auto const members = lowered->members(o);
+        order.insert(order.end(), members.begin(), members.end());
+    }
+    made->order.order = std::move(order);
+    return made;
+}
+
+} // namespace strata
