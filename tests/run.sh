@@ -11,6 +11,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." && source cmake/packages.sh
 
 need_packages "${strata_build_packages[@]}" "${strata_test_packages[@]}"
+want_packages "${strata_optional_packages[@]}"
 export CMAKE_GENERATOR="${CMAKE_GENERATOR:-Ninja}"
 jobs="$(nproc)"
 other_builds=(asan release)

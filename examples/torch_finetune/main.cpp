@@ -249,6 +249,9 @@ auto main(int argc, char** argv) -> int
     } catch (strata::torch::refusal const& e) {
         std::cerr << "torch_finetune: " << e.what() << '\n';
         return 4;
+    } catch (c10::Error const& e) {
+        std::cerr << "torch_finetune: " << e.what_without_backtrace() << '\n';
+        return 2;
     } catch (std::exception const& e) {
         std::cerr << "torch_finetune: " << e.what() << '\n';
         return 2;

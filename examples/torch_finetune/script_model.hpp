@@ -33,7 +33,7 @@ def forward(self, x, labels):
         if i == 3:
             y = torch.batch_norm(y, None, None, self.mean, self.var, self.training, 0.1, 1e-5, False)
         x = x + torch.dropout(torch.relu_(y), 0.1, self.training)
-    return torch.nn.functional.cross_entropy(torch.matmul(x, self.head), labels)
+    return torch.cross_entropy_loss(torch.matmul(x, self.head), labels)
 )");
     m.save(file);
 }
