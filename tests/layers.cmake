@@ -109,6 +109,23 @@ function(strata_write_all_headers)
   set(STRATA_UMBRELLA_TU ${here}/umbrella.cpp PARENT_SCOPE)
 endfunction()
 
+# Target strata_<component>_headers: the headers of a component that stands apart, twice, in opposite orders.
+function(strata_apart_headers component)
+  get_target_property(headers strata_${component} STRATA_HEADERS)
+  set(forward "")
+  set(backward "")
+  foreach(header IN LISTS headers)
+    string(REGEX REPLACE "^include/" "" header ${header})
+    string(APPEND forward "#include <${header}>\n")
+    string(PREPEND backward "#include <${header}>\n")
+  endforeach()
+  set(here ${STRATA_GENERATED_DIR}/${component})
+  file(CONFIGURE OUTPUT ${here}/forward.cpp CONTENT "${forward}" @ONLY)
+  file(CONFIGURE OUTPUT ${here}/backward.cpp CONTENT "${backward}" @ONLY)
+  add_library(strata_${component}_headers OBJECT EXCLUDE_FROM_ALL ${here}/forward.cpp ${here}/backward.cpp)
+  target_link_libraries(strata_${component}_headers PRIVATE strata_dev_flags strata_${component})
+endfunction()
+
 # Two translation units, each with every header, in opposite orders, are one program.
 function(strata_odr_test)
   add_executable(strata_odr odr/a.cpp odr/b.cpp)

@@ -4,6 +4,7 @@
 #include <strata/torch/rematerialize.hpp>
 
 #include <ATen/ATen.h>
+#include <ATen/autocast_mode.h>
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/nn/functional/instancenorm.h>
@@ -207,6 +208,34 @@ TEST_CASE("exact: other types of numbers")
         },
         {p},
         {at::randn({4, 8}).requires_grad_()});
+}
+
+TEST_CASE("exact: autocast, with casts that are shared")
+{
+    at::manual_seed(1);
+    nn::Linear a(8, 8), b(8, 8);
+    auto f = [=](Tensor const& x) mutable { return at::softmax(b(at::gelu(a(at::tanh(a(x))))), -1).sum(); };
+    auto const x = at::randn({4, 8});
+    auto const run = [&](auto&& g) {
+        a->zero_grad();
+        b->zero_grad();
+        Tensor loss;
+        at::autocast::set_autocast_cpu_dtype(at::kBFloat16);
+        at::autocast::set_cpu_enabled(true);
+        loss = g(x);
+        at::autocast::clear_cache();
+        at::autocast::set_cpu_enabled(false);
+        loss.backward();
+        return tensors{loss.detach(), a->weight.grad().clone(), b->bias.grad().clone()};
+    };
+    auto const plain = run(f);
+    auto planned = remat::rematerialize(f, {x}, tightest);
+    CHECK(!same_bits(plain[0], planned.forward(x))); // in single precision
+    auto const again = run([&](Tensor const& in) { return planned.forward(in); });
+    CHECK(planned.report().plans == 2);
+    for (std::size_t k = 0; k < plain.size(); ++k) {
+        CHECK(same_bits(plain[k], again[k]));
+    }
 }
 
 TEST_CASE("exact: statistics of normalisations are updated once, whatever is run again")

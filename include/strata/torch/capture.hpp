@@ -47,12 +47,14 @@ public:
         install();
         forgetful_keeper forgetful;
         std::vector<at::Tensor> outputs;
+        at::autocast::clear_cache(); // casts of parameters would have been made outside of this pass
         {
             saved_tensor_keeper::scope const unsaved(&forgetful);
             watching const now(this);
             c10::impl::IncludeDispatchKeyGuard const watched(watch_key);
             outputs = pass();
         }
+        at::autocast::clear_cache();
         for (auto const& y : outputs) {
             trace_.outputs.push_back(y.defined() ? known(y, "the result of forward") : none);
         }

@@ -9,6 +9,7 @@
 #include <strata/torch/trace.hpp>
 #include <strata/torch/units.hpp>
 
+#include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/csrc/autograd/engine.h>
 
 #include <algorithm>
@@ -233,6 +234,7 @@ inline void run_forward(step_state& s, std::int32_t i, forward_mode how)
         }
     }
     saved_tensor_keeper::scope const kept(graph.get());
+    c10::impl::ExcludeDispatchKeyGuard const as_captured(c10::autocast_dispatch_keyset); // casts are ops of the pass
     std::size_t made = 0;
     for (std::size_t k = 0; k < u.ops.size(); ++k) {
         auto const& op = t.ops[at(u.ops[k])];

@@ -21,8 +21,7 @@ namespace strata::torch::detail {
 [[nodiscard]] inline auto transparent(c10::OperatorHandle const& op) -> bool
 {
     using key = c10::DispatchKey;
-    if (op.hasKernelForDispatchKey(key::AutocastCPU) && c10::impl::tls_is_dispatch_key_included(key::AutocastCPU) &&
-        !c10::impl::tls_is_dispatch_key_excluded(key::AutocastCPU)) {
+    if (op.hasKernelForDispatchKey(key::AutocastCPU) && !c10::impl::tls_is_dispatch_key_excluded(key::AutocastCPU)) {
         return true; // casts its arguments, then calls itself
     }
     return op.hasKernelForDispatchKey(key::CompositeImplicitAutograd) && !op.hasKernelForDispatchKey(key::CPU) &&

@@ -3,7 +3,6 @@
 /// @brief What a user may ask of a rematerialised model, and what it reports.
 #pragma once
 
-#include <strata/solve/limits.hpp>
 #include <strata/units.hpp>
 
 #include <chrono>
@@ -48,8 +47,8 @@ struct options {
     step_budget budget = {};
     bool or_least =
         false; ///< a budget that no plan keeps is raised to the least that is known to do; see `report::budget`
-    /// For each plan; then the best found so far is taken. Costs are measured, so the same plan twice is not promised anyway.
-    std::optional<std::chrono::nanoseconds> deadline = std::chrono::seconds(10);
+    /// To look for one plan; then the best found so far is taken. Most are found in a fraction of it.
+    std::optional<std::chrono::nanoseconds> patience = std::chrono::seconds(10);
     std::size_t plans = 8; ///< kept for different shapes and modes; the one not used for longest goes first
     int repeats = 3;       ///< of each measurement; the least counts
     int rehearsals = 3;    ///< at most so many trial steps; see `report::rehearsals`

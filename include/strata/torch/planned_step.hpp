@@ -8,6 +8,7 @@
 #include <strata/execute/executor.hpp>
 #include <strata/pipeline/plan.hpp>
 #include <strata/problem/lower.hpp>
+#include <strata/solve/limits.hpp>
 #include <strata/torch/capture.hpp>
 #include <strata/torch/compat.hpp>
 #include <strata/torch/engine.hpp>
@@ -28,6 +29,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -187,7 +189,16 @@ private:
             throw not_planned(low.error());
         }
         auto const& p = low->problem();
-        auto const within = [&](strata::budget b) { return strata::plan(p, {.budget = b, .deadline = how.deadline}); };
+        auto const within = [&](strata::budget b) {
+            // No deadline, which would be used up: time that is not needed is not spent.
+            std::stop_source stop;
+            auto const begin = clock::now();
+            return strata::plan(p, {.budget = b, .cancel = stop.get_token(), .on_progress = [&](progress const&) {
+                                        if (how.patience && clock::now() - begin > *how.patience) {
+                                            stop.request_stop();
+                                        }
+                                    }});
+        };
         auto made = within(budget_of(p, how.budget));
         for (bytes_t least = 0; !made && how.or_least;) {
             auto const& known = made.error().limit;

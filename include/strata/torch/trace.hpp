@@ -69,7 +69,6 @@ struct captured_op {
     std::vector<std::int32_t> writes;     ///< groups it changes in place
     std::vector<std::int32_t> statistics; ///< groups of running statistics that it updates, though its schema is silent
     bool random = false;
-    bool nondeterministic = false;
     bool grad_mode = true;
     [[nodiscard]] auto name() const -> std::string const& { return handle.operator_name().name; }
 };

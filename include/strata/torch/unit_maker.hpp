@@ -270,7 +270,6 @@ private:
             u.name += (u.name.empty() ? "" : "+") + x.name().substr(x.name().rfind(':') + 1);
             u.random = u.random || x.random;
             u.stateful = u.stateful || !x.statistics.empty();
-            u.once = u.once || x.nondeterministic;
             std::vector<std::int32_t> reads;
             for_each_argument(x, [&](auto v) {
                 if (auto const k = local_of(v); k != none) {
