@@ -48,7 +48,7 @@ struct options {
     bool or_least =
         false; ///< a budget that no plan keeps is raised to the least that is known to do; see `report::budget`
     /// To look for one plan; then the best found so far is taken. Most are found in a fraction of it.
-    std::optional<std::chrono::nanoseconds> patience = std::chrono::seconds(10);
+    std::optional<std::chrono::nanoseconds> patience = std::chrono::seconds(3);
     std::size_t plans = 8; ///< kept for different shapes and modes; the one not used for longest goes first
     int repeats = 3;       ///< of each measurement; the least counts
     int rehearsals = 3;    ///< at most so many trial steps; see `report::rehearsals`
