@@ -6,7 +6,7 @@
 #include <strata/execute/buffers.hpp>
 #include <strata/execute/program.hpp>
 #include <strata/torch/compat.hpp>
-#include <strata/torch/local_graph.hpp>
+#include <strata/torch/run_unit.hpp>
 #include <strata/torch/step_graph.hpp>
 #include <strata/torch/step_state.hpp>
 #include <strata/units.hpp>

@@ -4,8 +4,8 @@
 #pragma once
 
 #include <strata/torch/compat.hpp>
-#include <strata/torch/local_graph.hpp>
 #include <strata/torch/memory_watch.hpp>
+#include <strata/torch/run_unit.hpp>
 #include <strata/torch/step_graph.hpp>
 #include <strata/torch/step_state.hpp>
 #include <strata/torch/trace.hpp>

@@ -70,7 +70,7 @@ private:
     std::vector<std::pair<std::int32_t, at::Tensor>> early_;
 };
 
-/// One step in flight. Its ops run through `run_forward` and `run_backward` of local_graph.hpp.
+/// One step in flight. Its ops run through `run_forward` and `run_backward` of run_unit.hpp.
 class step_state {
 public:
     step_state(trace const& t, unit_list const& units, std::vector<at::Tensor> inputs);

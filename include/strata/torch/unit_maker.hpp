@@ -5,6 +5,7 @@
 
 #include <strata/torch/gradient_ranker.hpp>
 #include <strata/torch/trace.hpp>
+#include <strata/torch/unit_writer.hpp>
 #include <strata/torch/units.hpp>
 #include <strata/units.hpp>
 
@@ -14,7 +15,6 @@
 #include <functional>
 #include <numeric>
 #include <queue>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -43,10 +43,11 @@ public:
         while (order.empty()) {
             order = ordered();
         }
+        unit_writer const writer(t_, producer_);
         for (auto const root : order) {
-            list_.all.push_back(describe(members_[at(root)]));
+            list_.all.push_back(writer.describe(members_[at(root)]));
         }
-        find_results();
+        writer.find_results(list_.all);
         gradient_ranker(t_, list_)();
         return std::move(list_);
     }
@@ -252,83 +253,6 @@ private:
                     unite(o, k);
                 }
                 return;
-            }
-        }
-    }
-
-    [[nodiscard]] auto describe(std::vector<std::int32_t> const& ops) const -> unit
-    {
-        unit u;
-        u.ops = ops;
-        std::vector<std::pair<std::int32_t, std::int32_t>> local; // value, number
-        auto const local_of = [&](std::int32_t v) {
-            auto const it = std::find_if(local.rbegin(), local.rend(), [&](auto const& p) { return p.first == v; });
-            return it == local.rend() ? none : it->second;
-        };
-        for (auto o : ops) {
-            auto const& x = op(o);
-            u.name += (u.name.empty() ? "" : "+") + x.name().substr(x.name().rfind(':') + 1);
-            u.random = u.random || x.random;
-            u.stateful = u.stateful || !x.statistics.empty();
-            std::vector<std::int32_t> reads;
-            for_each_argument(x, [&](auto v) {
-                if (auto const k = local_of(v); k != none) {
-                    reads.push_back(k);
-                    return;
-                }
-                auto const g = group_of(v);
-                auto const in = [&](auto const& list) { return std::find(list.begin(), list.end(), g) != list.end(); };
-                reads.push_back(~static_cast<std::int32_t>(u.uses.size()));
-                u.uses.push_back({v, wants(o, v)});
-                if (!in(x.statistics)) {
-                    (is_made(g) ? u.needs : u.touches).push_back(g);
-                }
-            });
-            for (auto g : x.writes) {
-                if (!is_made(g)) {
-                    u.changes.push_back(g);
-                    u.once = true;
-                }
-            }
-            u.changes.insert(u.changes.end(), x.statistics.begin(), x.statistics.end());
-            for_each_answer(x, [&](auto v) {
-                if (t_.values[at(v)].from == origin::made && producer_[at(v)] == o) {
-                    local.emplace_back(v, static_cast<std::int32_t>(u.locals.size()));
-                    u.locals.push_back(v);
-                }
-            });
-            u.reads.push_back(std::move(reads));
-        }
-        for (auto* list : {&u.needs, &u.touches, &u.changes}) {
-            std::sort(list->begin(), list->end());
-            list->erase(std::unique(list->begin(), list->end()), list->end());
-        }
-        return u;
-    }
-
-    void find_results()
-    {
-        std::vector<char> read(t_.values.size(), 0);
-        for (auto const& u : list_.all) {
-            for (auto const& x : u.uses) {
-                read[at(x.value)] = 1;
-            }
-        }
-        for (auto v : t_.outputs) {
-            if (v != none) {
-                read[at(v)] = 1;
-            }
-        }
-        std::vector<char> there(t_.groups.size(), 0);
-        for (auto& u : list_.all) {
-            for (std::size_t k = 0; k < u.locals.size(); ++k) {
-                auto const v = u.locals[k];
-                if (read[at(v)] != 0) {
-                    u.results.push_back(static_cast<std::int32_t>(k));
-                    if (auto const g = group_of(v); is_made(g) && std::exchange(there[at(g)], 1) == 0) {
-                        u.makes.push_back(g);
-                    }
-                }
             }
         }
     }
