@@ -25,7 +25,7 @@ echo "| header | s | ratio |"
 echo "|---|---|---|"
 echo "| <vector> + <string> + <algorithm> | $base | 1.0 |"
 cd "$root/include"
-for h in strata/strata.hpp strata/hierarchy.hpp strata/fwd.hpp strata/problem/problem.hpp strata/graph/builder.hpp strata/graph/differentiate.hpp \
+for h in strata/strata.hpp strata/hierarchy.hpp strata/execute.hpp strata/fwd.hpp strata/problem/problem.hpp strata/graph/builder.hpp strata/graph/differentiate.hpp \
   strata/bound/lower_bound.hpp strata/pipeline/plan.hpp strata/pipeline/plan_graph.hpp strata/place/place.hpp \
   strata/cost/by_type.hpp strata/cost/calibrate.hpp; do
   printf '#include <%s>\n' "$h" >"$work/one.cpp"

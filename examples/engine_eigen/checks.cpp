@@ -268,8 +268,6 @@ auto main() -> int
     check_rules("convnet", get(convnet()), strata::effect::stateful);
     check_accumulation();
     check_learning("gpt, AdamW,", get(gpt()), adamw{});
-    check_learning("gpt, SGD,", get(gpt()), sgd{});
-    check_learning("convnet, AdamW,", get(convnet()), adamw{});
     check_learning("convnet, SGD,", get(convnet()), sgd{});
     return failures == 0 ? 0 : 1;
 }
