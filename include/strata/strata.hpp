@@ -70,10 +70,12 @@
 #include <strata/schedule/schedule.hpp>
 #include <strata/schedule/validate.hpp>
 #include <strata/schedule/verdict.hpp>
+#include <strata/solve/alike_ops.hpp>
 #include <strata/solve/concepts.hpp>
 #include <strata/solve/cut.hpp>
 #include <strata/solve/cut_seeds.hpp>
 #include <strata/solve/default_solver.hpp>
+#include <strata/solve/disturb.hpp>
 #include <strata/solve/exhaustive.hpp>
 #include <strata/solve/fill.hpp>
 #include <strata/solve/greedy.hpp>

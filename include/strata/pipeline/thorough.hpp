@@ -8,6 +8,7 @@
 #include <strata/partition/whole.hpp>
 #include <strata/pipeline/hierarchical.hpp>
 #include <strata/solve/block_dp.hpp>
+#include <strata/solve/cut.hpp>
 #include <strata/solve/default_solver.hpp>
 #include <strata/solve/polish.hpp>
 #include <strata/solve/portfolio.hpp>
@@ -32,7 +33,11 @@ struct thorough {
     {
         using rows = hierarchical<at_cut_points<whole>, quick_solver, block_dp>;
         using layers = hierarchical<repeated<whole>, quick_solver, block_dp>;
-        portfolio(default_solver{}, priced_cuts{}, rows{.label = "at_cut_points"}, layers{.label = "repeated"})
+        portfolio(default_solver{},
+                  cut{.points = 5, .fine = true},
+                  priced_cuts{},
+                  rows{.label = "at_cut_points"},
+                  layers{.label = "repeated"})
             .solve(on);
         // On longer steps separators cost more than all others together and are ahead only where those find nothing.
         constexpr op_id short_step = 1000;

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdlib>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,6 +24,7 @@ namespace strata {
 struct cut {
     bool one_shot = false; ///< only the first seed
     int points = 3;        ///< time points used
+    bool fine = false;     ///< instead, more shares at time points that lie apart: see `solve_finely`
 
     [[nodiscard]] static constexpr auto name() noexcept -> std::string_view { return "cut"; }
     template <class Lazy>
@@ -30,6 +32,10 @@ struct cut {
     {
         auto const at = on.points().first(std::min(on.points().size(), static_cast<std::size_t>(points)));
         if (at.empty()) {
+            return;
+        }
+        if (fine) {
+            solve_finely(on, at);
             return;
         }
         propose(on, at.front(), orders(on, at.front(), 0.1, std::array{1.0}), 0);
@@ -57,6 +63,32 @@ struct cut {
     }
 
 private:
+    /// Where equal layers make cuts lumpy, which share fills the room best is luck, and so is whether it is better to drop
+    /// what is needed last or first. A layer before or after the hottest instant cuts come out differently; right beside it
+    /// they are the same.
+    template <class = void>
+    static void solve_finely(search& on, std::span<op_id const> points)
+    {
+        constexpr op_id near = 10; // ops
+        constexpr op_id long_step = 4000;
+        constexpr std::size_t few = 3; // shares of long steps
+        static constexpr std::array shares = {0.88, 0.91, 0.93, 0.97, 0.95, 0.85};
+        auto const used = std::span(shares).first(on.subject().op_count() < long_step ? shares.size() : few);
+        std::vector<op_id> apart;
+        for (auto o : points) {
+            if (std::none_of(apart.begin(), apart.end(), [&](op_id other) { return std::abs(o - other) < near; })) {
+                apart.push_back(o);
+            }
+        }
+        for (auto o : apart) {
+            for (double tilt : {0.02, -0.1}) {
+                if (!on.done()) {
+                    propose(on, o, orders(on, o, tilt, used), 0);
+                }
+            }
+        }
+    }
+
     /// The different orders of cuts at `at` for so many shares of the budget.
     template <class = void>
     static auto orders(search const& on, op_id at, double tilt, std::span<double const> shares)

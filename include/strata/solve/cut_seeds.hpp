@@ -124,7 +124,7 @@ private:
 
     [[nodiscard]] auto nearly_full(std::size_t i, bytes_t room) const -> bool
     {
-        return static_cast<double>(points_[i].kept) > 0.998 * static_cast<double>(room);
+        return static_cast<double>(points_[i].kept) > 0.9999 * static_cast<double>(room);
     }
 
     /// Of the cuts found that are cuts for `room` too, the one nearest to it from the side asked for.

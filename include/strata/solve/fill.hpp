@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace strata {
@@ -22,6 +23,7 @@ struct fill_options {
     std::size_t from = 0, to = static_cast<std::size_t>(-1); ///< slots of the replays considered
     double noise = 0; ///< how much chance weighs beside the density; 0 not at all
     std::uint64_t seed = 1;
+    std::span<char const> frozen = {}; ///< by op: replays of those marked stay; empty: none is
 };
 
 /// Keeps tensors instead of making them again wherever `capacity` bytes (without resident ones) allow.
@@ -37,11 +39,14 @@ void fill(basic_order_editor<Lazy>& e, bytes_t capacity, stop_watch const& stop,
         std::size_t slot;
     };
     std::vector<choice> choices;
+    auto const frozen = [&](auto r) {
+        return !how.frozen.empty() && how.frozen[static_cast<std::size_t>(e.op_of(r))] != 0;
+    };
     basic_saving_estimate<Lazy> saving_of(e);
     for (int round = 0; round < rounds && !stop.expired(); ++round) {
         choices.clear();
         for (auto r : how.from == 0 && how.to >= e.slots() ? e.replays() : e.replays(how.from, how.to)) {
-            auto const s = saving_of(r, capacity);
+            auto const s = frozen(r) ? saving{} : saving_of(r, capacity);
             if (!s.possible) {
                 continue;
             }

@@ -8,9 +8,9 @@
 #pragma once
 
 #include <strata/detail/math.hpp>
-#include <strata/detail/mix.hpp>
 #include <strata/problem/problem.hpp>
 #include <strata/schedule/schedule.hpp>
+#include <strata/solve/disturb.hpp>
 #include <strata/solve/fill.hpp>
 #include <strata/solve/limits.hpp>
 #include <strata/solve/order_editor.hpp>
@@ -19,13 +19,13 @@
 #include <strata/units.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace strata {
 
@@ -40,10 +40,11 @@ public:
     basic_polisher(problem const& p, run_order start, bytes_t capacity, std::uint64_t seed, stop_watch stop)
         : p_(&p)
         , capacity_(capacity)
-        , seed_(seed)
+        , draw_(seed)
         , stop_(std::move(stop))
         , edit_(p, start)
         , repair_(p)
+        , disturb_(p)
         , best_(std::move(start))
         , best_cost_(edit_.cost())
     {
@@ -65,76 +66,68 @@ public:
 
 private:
     static constexpr std::int64_t cycle = 1000; // moves from hot to cold
-    static constexpr std::size_t window = 1200; // slots around a move that are filled
+    /// How hot a cycle begins, in turn: what an order may cost more than the best, as a share of the step's cost. The last
+    /// is what an order may cost more than the one before it, so that such a cycle goes far away.
+    static constexpr std::array heats = {0.001, 0.0003, 0.003};
 
-    [[nodiscard]] auto random() -> std::uint64_t { return detail::mix(seed_ + ++drawn_); }
-    [[nodiscard]] auto below(std::size_t n) -> std::size_t { return static_cast<std::size_t>(random() % n); }
-    [[nodiscard]] auto share() -> double { return static_cast<double>(random() >> 11U) * 0x1p-53; }
-
-    /// A slot with a run, the hottest of a few.
-    auto hot_slot() -> std::size_t
+    /// Disturbs the order. Returns: the bytes that `repair` shall then bring it under.
+    auto disturbed() -> bytes_t
     {
-        std::size_t hot = 0;
-        bytes_t most = -1;
-        for (int i = 0; i < 3; ++i) {
-            auto s = below(edit_.slots());
-            while (edit_.run_at(s) == none) {
-                s = s + 1 == edit_.slots() ? 0 : s + 1;
-            }
-            if (edit_.bytes_at(s) > most) {
-                most = edit_.bytes_at(s);
-                hot = s;
-            }
+        switch (draw_.below(6)) {
+        case 0:
+        case 1: disturb_.drop_some(edit_, capacity_, draw_); return capacity_;
+        case 2: disturb_.keep_some(edit_, draw_); return capacity_;
+        case 3: disturb_.keep_stretch(edit_, draw_); return capacity_;
+        case 4: disturb_.drop_alike(edit_, capacity_, draw_); return capacity_;
+        default: break;
         }
-        return hot;
+        auto const share = 0.3 * draw_.share() * draw_.share();
+        return capacity_ - static_cast<bytes_t>(static_cast<double>(capacity_) * share);
     }
 
-    void drop_some()
+    /// Uses the room around what was touched, first for other tensors than those just dropped.
+    void fill_around(std::size_t first, std::size_t last)
     {
-        auto const hot = hot_slot();
-        auto const wanted = 1 + below(4);
-        std::size_t dropped = 0;
-        for (int tries = 0; tries < 60 && dropped < wanted; ++tries) {
-            dropped += repair_.drop(edit_, repair_.droppable(below(repair_.droppable())), hot, capacity_) ? 1U : 0U;
+        fill_options some;
+        some.from = first > disturb_.window ? first - disturb_.window : 0;
+        some.to = last + disturb_.window;
+        some.noise = draw_.share();
+        some.seed = draw_.next();
+        if (!disturb_.dropped().empty()) {
+            some.frozen = disturb_.dropped();
+            fill(edit_, capacity_, stop_, some);
+            some.frozen = {};
         }
+        fill(edit_, capacity_, stop_, some);
     }
 
-    void keep_some()
+    /// The most that an order may cost to be gone on from.
+    auto acceptable(cost_t before) -> cost_t
     {
-        auto const hot = hot_slot();
-        auto const near = edit_.replays(hot > window ? hot - window : 0, hot + window);
-        for (auto wanted = 1 + below(4); wanted > 0 && !near.empty(); --wanted) {
-            auto const r = near[below(near.size())];
-            if (edit_.run_at(edit_.slot_of(r)) == r) {
-                (void)edit_.keep_instead(r, max_bytes);
-            }
-        }
+        auto const turn = static_cast<std::size_t>(moves_ / cycle) % heats.size();
+        auto const cooled = 1 - static_cast<double>(moves_ % cycle) / static_cast<double>(cycle);
+        auto const heat = heats[turn] * cooled * static_cast<double>(p_->base_cost());
+        auto const more = static_cast<cost_t>(heat * -detail::math::log(1 - draw_.share()));
+        return turn + 1 == heats.size() ? before + more : std::max(before, best_cost_ + more);
     }
 
     void move()
     {
-        auto const heat = 1 - static_cast<double>(moves_ % cycle) / static_cast<double>(cycle);
         if (moves_ % cycle == 0 && moves_ > 0 && edit_.cost() > best_cost_) {
             edit_ = order_editor(*p_, best_);
         }
-        ++moves_;
         auto const before = edit_.cost();
-        auto const base = static_cast<double>(p_->base_cost());
-        auto const slack = static_cast<cost_t>(base * 0.003 * heat * -detail::math::log(1 - share()));
+        auto const most = acceptable(before);
+        ++moves_;
+        disturb_.forget();
         edit_.record();
-        auto target = capacity_;
-        switch (below(4)) {
-        case 0:
-        case 1: drop_some(); break;
-        case 2: keep_some(); break;
-        default: target -= static_cast<bytes_t>(static_cast<double>(capacity_) * 0.08 * share() * share()); break;
-        }
+        auto const target = disturbed();
         repair_options how;
-        how.spread = static_cast<double>(below(3)) * 0.5;
-        how.noise = share();
-        how.seed = random();
+        how.spread = static_cast<double>(draw_.below(3)) * 0.5;
+        how.noise = draw_.share();
+        how.seed = draw_.next();
         how.patience = 60;
-        how.give_up_at = before + static_cast<cost_t>(base * 0.1);
+        how.give_up_at = before + p_->base_cost() / 10;
         (void)repair_(edit_, target, how, stop_);
         if (edit_.peak() > capacity_) {
             edit_.undo();
@@ -144,13 +137,8 @@ private:
         if (first > last) {
             return;
         }
-        fill_options some;
-        some.from = first > window ? first - window : 0;
-        some.to = last + window;
-        some.noise = share();
-        some.seed = random();
-        fill(edit_, capacity_, stop_, some);
-        if (edit_.cost() > before + slack) {
+        fill_around(first, last);
+        if (edit_.cost() > most) {
             edit_.undo();
             return;
         }
@@ -162,13 +150,13 @@ private:
 
     problem const* p_;
     bytes_t capacity_;
-    std::uint64_t seed_;
+    random_draws draw_;
     stop_watch stop_;
     order_editor edit_;
     repair repair_;
+    basic_disturb<Lazy> disturb_;
     run_order best_;
     cost_t best_cost_;
-    std::uint64_t drawn_ = 0;
     std::int64_t moves_ = 0;
 };
 

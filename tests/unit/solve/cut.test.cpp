@@ -56,6 +56,26 @@ TEST_CASE("cut: one shot is one seed, more seeds and more time points are never 
     CHECK(better > 0);
 }
 
+TEST_CASE("cut: fine seeds are taken at time points that lie apart, and find plans that the others do not")
+{
+    int better = 0;
+    for (std::uint64_t seed = 0; seed < 60; ++seed) {
+        auto const p = random_problem(seed, {.ops = 60, .training = true, .effects = 5, .state = 0, .bytes = 100});
+        auto const keep = keep_all_order(p);
+        auto const points = time_points(p, keep, 3, 2);
+        auto const budget = p.resident_bytes() + (peak_of(p, keep) - p.resident_bytes()) * 7 / 10;
+        CAPTURE(seed);
+        auto const all = outcome_of({}, p, budget, points);
+        auto const fine = outcome_of({.points = 5, .fine = true}, p, budget, points);
+        better += fine.cost < all.cost ? 1 : 0;
+        auto const first = std::vector<op_id>{points.front()};
+        auto const twice = std::vector<op_id>{points.front(), points.front()};
+        auto const once = outcome_of({.points = 5, .fine = true}, p, budget, first);
+        CHECK(outcome_of({.points = 5, .fine = true}, p, budget, twice).rounds == once.rounds);
+    }
+    CHECK(better > 0);
+}
+
 TEST_CASE("cut: nothing to cut at is nothing proposed")
 {
     auto const p = make(training_chain_spec(4));
