@@ -50,48 +50,44 @@ template <class S = default_solver>
     std::sort(budgets.begin(), budgets.end());
     budgets.erase(std::unique(budgets.begin(), budgets.end()), budgets.end());
     stop_watch const stop(lim);
-    auto const realigned = detail::realigned<S>(p, lim);
-    if (!realigned) {
-        return realigned.error();
-    }
-    detail::lazy<detail::planner, S> const with(*realigned ? **realigned : p);
-    if (auto e = with.check_sums()) {
-        return *std::move(e);
-    }
-    auto const print = fingerprint(p);
-    std::vector<detail::lazy<certified_plan, S>> plans;
-    error last_error;
-    candidate known;
-    auto quiet = lim;
-    quiet.on_progress = nullptr;
-    for (std::size_t i = 0; i < budgets.size(); ++i) {
-        auto const begin = std::chrono::steady_clock::now();
-        auto const slice = stop.part(1 / static_cast<double>(budgets.size() - i));
-        auto made = detail::plan_within(with, budgets[i], quiet, slice, s, plans.empty() ? nullptr : &known);
-        if (!plans.empty() && (!made || made->certificate.cost > plans.back().certificate.cost)) {
-            // It may fit in sum and not in one piece; the smaller budget's plan has its place already.
-            auto again = plans.back();
-            again.certificate.budget = budgets[i];
-            again.certificate.lower_bound = with.tighten(budgets[i], known, {p.base_cost(), none, false}, stop).cost;
-            made = std::move(again);
+    return detail::with_planner<S>(p, lim, [&](auto const& with) -> result<std::vector<certified_plan>> {
+        auto const print = fingerprint(p);
+        std::vector<detail::lazy<certified_plan, S>> plans;
+        error last_error;
+        candidate known;
+        auto quiet = lim;
+        quiet.on_progress = nullptr;
+        for (std::size_t i = 0; i < budgets.size(); ++i) {
+            auto const begin = std::chrono::steady_clock::now();
+            auto const slice = stop.part(1 / static_cast<double>(budgets.size() - i));
+            auto made = detail::plan_within(with, budgets[i], quiet, slice, s, plans.empty() ? nullptr : &known);
+            if (!plans.empty() && (!made || made->certificate.cost > plans.back().certificate.cost)) {
+                // It may fit in sum and not in one piece; the smaller budget's plan has its place already.
+                auto again = plans.back();
+                again.certificate.budget = budgets[i];
+                again.certificate.lower_bound =
+                    with.tighten(budgets[i], known, {p.base_cost(), none, false}, stop).cost;
+                made = std::move(again);
+            }
+            if (made) {
+                made->fingerprint = print;
+                made->certificate.seconds =
+                    std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+                known = {runs_of(made->schedule), made->certificate.cost, made->certificate.solver};
+                plans.push_back(*std::move(made));
+            } else {
+                last_error = std::move(made).error();
+            }
+            if (lim.on_progress) {
+                lim.on_progress(
+                    {.done = static_cast<double>(i + 1) / static_cast<double>(budgets.size()), .stage = "frontier"});
+            }
         }
-        if (made) {
-            made->fingerprint = print;
-            made->certificate.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-            known = {runs_of(made->schedule), made->certificate.cost, made->certificate.solver};
-            plans.push_back(*std::move(made));
-        } else {
-            last_error = std::move(made).error();
+        if (plans.empty()) {
+            return last_error;
         }
-        if (lim.on_progress) {
-            lim.on_progress(
-                {.done = static_cast<double>(i + 1) / static_cast<double>(budgets.size()), .stage = "frontier"});
-        }
-    }
-    if (plans.empty()) {
-        return last_error;
-    }
-    return plans;
+        return plans;
+    });
 }
 
 } // namespace strata

@@ -28,6 +28,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -54,6 +55,23 @@ template <class Lazy = void>
         return std::move(made).error();
     }
     return std::optional<lazy<problem, Lazy>>(*std::move(made));
+}
+
+/// What `f` answers for the planner of `p`, with the alignment that `lim` asks for.
+/// Errors: those of `realigned`; `overflow` if sums of bytes or costs do not fit.
+template <class S, class F>
+[[nodiscard]] auto with_planner(problem const& p, limits const& lim, F const& f)
+    -> std::invoke_result_t<F const&, lazy<planner, S> const&>
+{
+    auto const other = realigned<S>(p, lim);
+    if (!other) {
+        return other.error();
+    }
+    lazy<planner, S> const with(*other ? **other : p);
+    if (auto e = with.check_sums()) {
+        return *std::move(e);
+    }
+    return f(with);
 }
 
 /// How long to look for a placement.
@@ -274,18 +292,6 @@ template <class S = default_solver>
     require_solver<S>();
     auto const begin = std::chrono::steady_clock::now();
     stop_watch const stop(lim);
-    auto const realigned = detail::realigned<S>(p, lim);
-    if (!realigned) {
-        return realigned.error();
-    }
-    detail::lazy<detail::planner, S> const with(*realigned ? **realigned : p);
-    if (auto e = with.check_sums()) {
-        return *std::move(e);
-    }
-    auto const bytes = with.resolve(lim.budget);
-    if (!bytes) {
-        return bytes.error();
-    }
     auto reporting = lim;
     if (lim.on_progress) {
         // A second search, after a placement that did not fit, begins anew; what was reported must not fall.
@@ -294,7 +300,10 @@ template <class S = default_solver>
             lim.on_progress(now);
         };
     }
-    auto made = detail::plan_within(with, *bytes, reporting, stop, s, nullptr);
+    auto made = detail::with_planner<S>(p, lim, [&](auto const& with) -> result<certified_plan> {
+        auto const bytes = with.resolve(lim.budget);
+        return bytes ? detail::plan_within(with, *bytes, reporting, stop, s, nullptr) : bytes.error();
+    });
     if (made) {
         made->fingerprint = fingerprint(p);
         made->certificate.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

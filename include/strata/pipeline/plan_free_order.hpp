@@ -118,54 +118,49 @@ template <class S = default_solver>
     require_solver<S>();
     auto const begin = std::chrono::steady_clock::now();
     stop_watch const stop(lim);
-    auto const realigned = detail::realigned<S>(p, lim);
-    if (!realigned) {
-        return realigned.error();
-    }
-    auto const& with_alignment = *realigned;
-    problem const& subject = with_alignment ? *with_alignment : p;
-    detail::lazy<detail::planner, S> const with(subject);
-    if (auto e = with.check_sums()) {
-        return *std::move(e);
-    }
-    auto const bytes = with.resolve(lim.budget);
-    if (!bytes) {
-        return bytes.error();
-    }
-    double reported = 0;
-    auto const within = [&](double share) {
-        auto r = lim;
-        r.budget = budget::bytes(*bytes);
-        r.deadline = stop.part(share).remaining();
-        r.alignment = 0;
-        if (lim.on_progress) { // what was reported must not fall
-            r.on_progress = [&](progress now) {
-                now.done = reported = std::max(reported, now.done);
-                lim.on_progress(now);
-            };
+    return detail::with_planner<S>(p, lim, [&](auto const& with) -> result<free_order_plan> {
+        problem const& subject = with.subject();
+        auto const bytes = with.resolve(lim.budget);
+        if (!bytes) {
+            return bytes.error();
         }
-        return r;
-    };
-    detail::lazy<free_order_plan, S> answer{{}, minimal_order<S>(subject, order_effort, stop.part(0.25))};
-    bool const as_given = answer.order.order == with.keep_all();
-    auto made = as_given ? plan(subject, within(1), s) : detail::plan_in(subject, answer.order.order, within(0.5), s);
-    auto why = made ? error{} : made.error();
-    if (bool const cheapest = made && made->certificate.cost == subject.base_cost(); !as_given && !cheapest) {
-        auto given = plan(subject, within(1), s);
-        if (given && (!made || detail::better(*given, *made))) {
-            made = std::move(given);
-        } else if (!given && !made) {
-            why = detail::more_telling(std::move(why), given.error());
+        double reported = 0;
+        auto const within = [&](double share) {
+            auto r = lim;
+            r.budget = budget::bytes(*bytes);
+            r.deadline = stop.part(share).remaining();
+            r.alignment = 0;
+            if (lim.on_progress) { // what was reported must not fall
+                r.on_progress = [&](progress now) {
+                    now.done = reported = std::max(reported, now.done);
+                    lim.on_progress(now);
+                };
+            }
+            return r;
+        };
+        detail::lazy<free_order_plan, S> answer{{}, minimal_order<S>(subject, order_effort, stop.part(0.25))};
+        bool const as_given = answer.order.order == with.keep_all();
+        auto made =
+            as_given ? plan(subject, within(1), s) : detail::plan_in(subject, answer.order.order, within(0.5), s);
+        auto why = made ? error{} : made.error();
+        if (bool const cheapest = made && made->certificate.cost == subject.base_cost(); !as_given && !cheapest) {
+            auto given = plan(subject, within(1), s);
+            if (given && (!made || detail::better(*given, *made))) {
+                made = std::move(given);
+            } else if (!given && !made) {
+                why = detail::more_telling(std::move(why), given.error());
+            }
         }
-    }
-    if (!made) {
-        return why.limit ? detail::infeasible_in_any_order(subject, *bytes, *why.limit) : why;
-    }
-    answer.plan = *std::move(made);
-    answer.plan.certificate.keep_all_peak = with.keep_all_peak();
-    answer.plan.certificate.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    answer.plan.fingerprint = fingerprint(p);
-    return answer;
+        if (!made) {
+            return why.limit ? detail::infeasible_in_any_order(subject, *bytes, *why.limit) : why;
+        }
+        answer.plan = *std::move(made);
+        answer.plan.certificate.keep_all_peak = with.keep_all_peak();
+        answer.plan.certificate.seconds =
+            std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+        answer.plan.fingerprint = fingerprint(p);
+        return answer;
+    });
 }
 
 /// The same for one step of `g`, priced by `c`; schedule, placement and order name ops and tensors of `g`.
