@@ -66,9 +66,10 @@ public:
 
 private:
     static constexpr std::int64_t cycle = 1000; // moves from hot to cold
-    /// How hot a cycle begins, in turn: what an order may cost more than the best, as a share of the step's cost. The last
-    /// is what an order may cost more than the one before it, so that such a cycle goes far away.
-    static constexpr std::array heats = {0.001, 0.0003, 0.003};
+    /// How hot a cycle begins, in turn: what an order may cost more than the best, as a share of the step's cost. In the
+    /// hottest it is what an order may cost more than the one before it, so that such a cycle goes far away.
+    static constexpr std::array heats = {0.001, 0.003, 0.0003};
+    static constexpr std::size_t hottest = 1;
 
     /// Disturbs the order. Returns: the bytes that `repair` shall then bring it under.
     auto disturbed() -> bytes_t
@@ -108,7 +109,7 @@ private:
         auto const cooled = 1 - static_cast<double>(moves_ % cycle) / static_cast<double>(cycle);
         auto const heat = heats[turn] * cooled * static_cast<double>(p_->base_cost());
         auto const more = static_cast<cost_t>(heat * -detail::math::log(1 - draw_.share()));
-        return turn + 1 == heats.size() ? before + more : std::max(before, best_cost_ + more);
+        return turn == hottest ? before + more : std::max(before, best_cost_ + more);
     }
 
     void move()
