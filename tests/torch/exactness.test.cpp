@@ -504,7 +504,8 @@ TEST_CASE("refused: what cannot be repeated exactly, by the op's name, and nothi
         },
         "aten::exp",
         "gradient hook");
-    check_refused([](Tensor x) { return (x * 2).to_sparse().to_dense(); }, "aten::to_sparse", "strided");
+    auto const* const sparse = TORCH_VERSION_MAJOR < 2 ? "aten::to_sparse" : "aten::_to_sparse";
+    check_refused([](Tensor x) { return (x * 2).to_sparse().to_dense(); }, sparse, "strided");
     check_refused([](Tensor x) { return at::empty({2}).resize_({8}).fill_(1) * x; }, "aten::resize_", "resizes");
 }
 

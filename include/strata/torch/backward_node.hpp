@@ -37,11 +37,11 @@ public:
         }
     }
 
-    /// Joins a result to the graph. Requires: in the order in which they are returned.
-    void attach(at::Tensor const& y, std::int32_t v)
+    /// Joins a result to the graph through `self`, this node. Requires: in the order in which they are returned.
+    void attach(node_pointer const& self, at::Tensor const& y, std::int32_t v)
     {
         auto const place = add_input_metadata(y);
-        autograd::impl::set_gradient_edge(y, {shared_from_this(), place});
+        autograd::impl::set_gradient_edge(y, {self, place});
         if (plan_->reads_again(plan_->captured().values[at(v)].group)) {
             watch(y);
         }
@@ -102,12 +102,12 @@ private:
         results.push_back(v == none ? at::Tensor() : step->state.tensor(v));
     }
     if (plan->has_backward()) {
-        auto const node =
-            std::shared_ptr<backward_node>(new backward_node(plan, std::move(step)), autograd::deleteNode);
+        auto const made = make_node<backward_node>(plan, std::move(step));
+        auto& node = static_cast<backward_node&>(*made);
         for (std::size_t k = 0; k < results.size(); ++k) {
             auto const v = t.outputs[k];
             if (v != none && t.values[at(v)].from == origin::made && t.values[at(v)].grad) {
-                node->attach(results[k], v);
+                node.attach(made, results[k], v);
             }
         }
     }

@@ -18,11 +18,28 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
+#include <type_traits>
+#include <utility>
 
 namespace strata::torch::detail {
 
 namespace autograd = ::torch::autograd;
+
+/// What holds a node of autograd: a shared pointer, or in later versions an intrusive one.
+using node_pointer = decltype(autograd::Edge::function);
+
+/// A new node of type `N`.
+template <class N, class... A>
+[[nodiscard]] auto make_node(A&&... a) -> node_pointer
+{
+    if constexpr (std::is_same_v<node_pointer, std::shared_ptr<autograd::Node>>) {
+        return node_pointer(new N(std::forward<A>(a)...), [](auto* n) { deleteNode(n); }); // without deep recursion
+    } else {
+        return c10::make_intrusive<N>(std::forward<A>(a)...);
+    }
+}
 
 /// The dispatch key under which a forward pass is watched: above autograd and autocast, used by nothing else.
 inline constexpr auto watch_key = c10::DispatchKey::TESTING_ONLY_GenericMode;

@@ -125,7 +125,7 @@ public:
         roots_.clear();
         given.clear();
         std::vector<at::Tensor> arrived;
-        edge_->to = &arrived;
+        static_cast<sink&>(*edge_).to = &arrived;
         if (!roots.empty()) {
             autograd::Engine::get_default_engine().execute(roots, gradients, false, false, true, {});
         }
@@ -188,7 +188,7 @@ private:
 
     step_state const& state_;
     std::vector<saved*> saved_; // that exist
-    std::shared_ptr<sink> edge_ = std::make_shared<sink>();
+    node_pointer edge_ = make_node<sink>();
     std::vector<std::int32_t> uses_; // per input of the sink
     autograd::edge_list roots_;
     std::vector<std::int32_t> root_values_;
