@@ -142,6 +142,12 @@ check_anatomy() {
       grep -q "$line" "$file" || echo "$file lacks $line"
     done
   done | refuse "anatomy of a header" || status=1
+  find README.md docs -name '*.md' | sort | while read -r file; do
+    head -n 1 "$file" | grep -q '^# ' || echo "$file begins with something else"
+    awk -v file="$file" '
+      row && !/^\|[-|: ]+$/ { print file ":" NR - 1 " is a row of no table" }
+      { row = /^\|/ && last !~ /^\|/; last = $0 }' "$file"
+  done | refuse "documents begin with their title, tables with a head" || status=1
   return "$status"
 }
 
