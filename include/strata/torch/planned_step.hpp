@@ -191,11 +191,11 @@ private:
         auto const& p = low->problem();
         auto const within = [&](strata::budget b) {
             // No deadline, which would be used up: time that is not needed is not spent.
-            std::stop_source stop;
+            auto const stop = std::make_unique<std::stop_source>(); // g++ 12 warns of one on the stack
             auto const begin = clock::now();
-            return strata::plan(p, {.budget = b, .cancel = stop.get_token(), .on_progress = [&](progress const&) {
+            return strata::plan(p, {.budget = b, .cancel = stop->get_token(), .on_progress = [&](progress const&) {
                                         if (how.patience && clock::now() - begin > *how.patience) {
-                                            stop.request_stop();
+                                            stop->request_stop();
                                         }
                                     }});
         };
