@@ -32,10 +32,7 @@ public:
         , owner_(at(g.tensor_count()))
     {
         for (tensor_id t = 0; t < g.tensor_count(); ++t) {
-            auto& o = owner_[at(t)] = t;
-            while (g.view_of(o) != none) {
-                o = g.view_of(o);
-            }
+            owner_[at(t)] = owner_of(g, t);
             memory_[at(t)].resize(at(g.tensor_bytes(t)) + 1);
             address_[at(t)] = is_resident(g.kind_of(t)) ? engine_.residents[at(t)].data() : memory_[at(t)].data();
         }

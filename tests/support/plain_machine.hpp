@@ -31,10 +31,7 @@ struct outcome {
 [[nodiscard]] inline auto target_content(training_graph<int> const& g, tensor_id t, std::byte const* p)
     -> std::vector<std::byte>
 {
-    auto owner = t;
-    while (g.view_of(owner) != none) {
-        owner = g.view_of(owner);
-    }
+    auto const owner = owner_of(g, t);
     return is_resident(g.kind_of(owner)) ? std::vector<std::byte>()
                                          : std::vector<std::byte>(p, p + g.tensor_bytes(owner));
 }
@@ -51,10 +48,7 @@ public:
         , owner_(at(g.tensor_count()))
     {
         for (tensor_id t = 0; t < g.tensor_count(); ++t) {
-            auto& o = owner_[at(t)] = t;
-            while (g.view_of(o) != none) {
-                o = g.view_of(o);
-            }
+            auto const o = owner_[at(t)] = owner_of(g, t);
             auto& own = is_resident(g.kind_of(o)) ? engine.residents[at(o)] : memory_[at(o)];
             own.resize(std::max<std::size_t>(1, at(g.tensor_bytes(o))));
             address_[at(o)] = own.data();

@@ -22,6 +22,15 @@
 
 namespace strata::test {
 
+/// The tensor that owns the buffer of `t`.
+[[nodiscard]] inline auto owner_of(training_graph<int> const& g, tensor_id t) -> tensor_id
+{
+    while (g.view_of(t) != none) {
+        t = g.view_of(t);
+    }
+    return t;
+}
+
 class symbolic_engine {
 public:
     using number = std::uint64_t;
@@ -63,13 +72,7 @@ private:
         a ^= b + 0x9e3779b97f4a7c15U + (a << 6U) + (a >> 2U);
         return (a ^ (a >> 31U)) * 0xff51afd7ed558ccdU;
     }
-    [[nodiscard]] auto owner(tensor_id t) const -> tensor_id
-    {
-        while (graph_.view_of(t) != none) {
-            t = graph_.view_of(t);
-        }
-        return t;
-    }
+    [[nodiscard]] auto owner(tensor_id t) const -> tensor_id { return owner_of(graph_, t); }
     /// Every word of the buffer of `t`, folded into one.
     [[nodiscard]] auto read(tensor_id t, buffers const& b) const -> number
     {

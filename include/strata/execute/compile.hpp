@@ -5,6 +5,7 @@
 
 #include <strata/execute/program.hpp>
 #include <strata/pipeline/certificate.hpp>
+#include <strata/pipeline/plan.hpp>
 #include <strata/pipeline/plan_graph.hpp>
 #include <strata/place/check.hpp>
 #include <strata/problem/effects.hpp>
@@ -199,15 +200,6 @@ private:
     std::vector<int> adders_;                         // per graph tensor
 };
 
-/// `p` with its sizes rounded up to `alignment`.
-template <class = void>
-[[nodiscard]] auto with_alignment(problem const& p, bytes_t alignment) -> result<problem>
-{
-    auto spec = p.spec();
-    spec.alignment = alignment;
-    return problem::make(std::move(spec));
-}
-
 /// What forbids to run `planned` on the graph behind `from`, if anything does.
 template <class = void>
 [[nodiscard]] auto refuse_plan(lowering const& from, certified_plan const& planned) -> std::optional<error>
@@ -255,8 +247,8 @@ template <class = void>
                             "; lower the graph with {.alignment = " + std::to_string(placed.alignment) + "}");
         }
     }
-    auto const realigned = with_alignment(from.problem(), placed.alignment);
-    return realigned ? judged(*realigned) : realigned.error();
+    auto const other = realigned(from.problem(), {.alignment = placed.alignment});
+    return other ? judged(**other) : other.error();
 }
 
 } // namespace detail

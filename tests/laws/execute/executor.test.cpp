@@ -118,6 +118,17 @@ auto some_plan(problem const& p, std::mt19937& random) -> certified_plan
     return x;
 }
 
+struct graph_program {
+    graph g;
+    program prog;
+};
+auto some_program(std::mt19937& random, std::size_t most) -> graph_program
+{
+    auto x = lowered(random, most);
+    auto prog = compile(x.from, some_plan(x.from.problem(), random)).value();
+    return {std::move(x.g), std::move(prog)};
+}
+
 TEST_CASE("executor: on random graphs every plan ends as the plain run does, in every storage, step after step")
 {
     std::int64_t replays = 0;
@@ -168,8 +179,7 @@ TEST_CASE("executor: what an op throws leaves nothing alive, and the next step r
     for (std::uint32_t seed = 0; seed < 300; ++seed) {
         INFO("seed " << seed);
         std::mt19937 random(seed);
-        auto const [g, from] = lowered(random, 12);
-        auto const prog = compile(from, some_plan(from.problem(), random)).value();
+        auto const [g, prog] = some_program(random, 12);
         counting_memory memory;
         plain_machine plain(g);
         symbolic_engine broken(g);
@@ -192,8 +202,7 @@ TEST_CASE("executor: memory that fails leaves nothing alive, and the next step r
     for (std::uint32_t seed = 0; seed < 300; ++seed) {
         INFO("seed " << seed);
         std::mt19937 random(seed);
-        auto const [g, from] = lowered(random, 12);
-        auto const prog = compile(from, some_plan(from.problem(), random)).value();
+        auto const [g, prog] = some_program(random, 12);
         counting_memory memory;
         symbolic_engine e(g);
         executor x(prog, e, allocating(memory));
@@ -215,8 +224,7 @@ TEST_CASE("executor: steps in flight side by side do not disturb each other")
     for (std::uint32_t seed = 0; seed < 200; ++seed) {
         INFO("seed " << seed);
         std::mt19937 random(seed);
-        auto const [g, from] = lowered(random, 12);
-        auto const prog = compile(from, some_plan(from.problem(), random)).value();
+        auto const [g, prog] = some_program(random, 12);
         plain_machine alone(g);
         auto const expected = alone.step();
         symbolic_engine first(g), second(g);
@@ -245,8 +253,7 @@ TEST_CASE("executor: steps in flight side by side do not disturb each other")
 TEST_CASE("executor: ten thousand steps leave as much memory as one")
 {
     std::mt19937 random(7);
-    auto const [g, from] = lowered(random, 20);
-    auto const prog = compile(from, some_plan(from.problem(), random)).value();
+    auto const [g, prog] = some_program(random, 20);
     counting_memory memory;
     symbolic_engine e(g);
     {
