@@ -90,6 +90,7 @@
 #include <strata/solve/priced_cuts.hpp>
 #include <strata/solve/range_max.hpp>
 #include <strata/solve/recompute_all.hpp>
+#include <strata/solve/recut.hpp>
 #include <strata/solve/repair.hpp>
 #include <strata/solve/run_table.hpp>
 #include <strata/solve/saving.hpp>
