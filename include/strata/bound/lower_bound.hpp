@@ -72,14 +72,15 @@ time_points(problem const& p, std::span<op_id const> order, std::size_t hot, std
     return points;
 }
 
-/// The largest bound over `points`. Complexity: one `time_cut` and up to two dozen max-flows per point.
+/// The largest bound over `points`. Complexity: one `time_cut` per point, and a few max-flows or, where the bound grows, up
+/// to two dozen.
 template <class Lazy = void>
 [[nodiscard]] auto lower_bound(problem const& p, bytes_t budget, std::span<op_id const> points) -> cost_bound
 {
     cost_bound best{p.base_cost(), none, false};
     for (auto o : points) {
         basic_time_cut<Lazy> cut(p, o);
-        auto const extra = cut.lower_bound(budget);
+        auto const extra = cut.lower_bound(budget, best.cost - p.base_cost());
         if (!extra) {
             return {0, o, true};
         }
@@ -88,6 +89,25 @@ template <class Lazy = void>
         }
     }
     return best;
+}
+
+/// Of time points and what each proves, those that prove no less than their neighbours, the most telling first.
+template <class = void>
+[[nodiscard]] auto telling_points(std::vector<cost_bound> proven) -> std::vector<op_id>
+{
+    std::sort(proven.begin(), proven.end(), [](auto const& x, auto const& y) { return x.at < y.at; });
+    std::vector<cost_bound> peaks;
+    for (std::size_t i = 0; i < proven.size(); ++i) {
+        bool const rises = i == 0 || proven[i].cost >= proven[i - 1].cost;
+        bool const falls = i + 1 == proven.size() || proven[i].cost > proven[i + 1].cost;
+        if (rises && falls) {
+            peaks.push_back(proven[i]);
+        }
+    }
+    std::stable_sort(peaks.begin(), peaks.end(), [](auto const& x, auto const& y) { return x.cost > y.cost; });
+    std::vector<op_id> points(peaks.size());
+    std::transform(peaks.begin(), peaks.end(), points.begin(), [](auto const& x) { return x.at; });
+    return points;
 }
 
 } // namespace strata

@@ -252,7 +252,18 @@ template <class Lazy, solver S>
     return e;
 }
 
-/// Finds, judges and places a plan for `bytes`; then polishes it, if `s` has a stage for that.
+/// Spends the time that is left on the bound of `made`, if there is a gap.
+template <class Lazy>
+void prove_more(basic_planner<Lazy> const& with, bytes_t bytes, certified_plan& made, stop_watch const& stop)
+{
+    auto& c = made.certificate;
+    auto const known = candidate{runs_of(made.schedule), c.cost, c.solver};
+    constexpr joint_effort all_there_is{.work = std::numeric_limits<std::int64_t>::max(), .least_gap = 1e-4};
+    c.lower_bound = with.tighten(bytes, known, {c.lower_bound, none, false}, stop, all_there_is).cost;
+}
+
+/// Finds, judges and places a plan for `bytes`; then polishes it, if `s` has a stage for that. Of a deadline, some is left for
+/// the bound.
 template <class Lazy, solver S>
 [[nodiscard]] auto plan_within(basic_planner<Lazy> const& with,
                                bytes_t bytes,
@@ -267,7 +278,15 @@ template <class Lazy, solver S>
             return place_well(
                 with.subject(), now, load, bytes - with.subject().resident_bytes(), patience::some, lim, until);
         };
-        return made ? refine(with, bytes, *std::move(made), lim, stop, s.polish, place) : std::move(made);
+        if (made) {
+            constexpr double of_time_left = 0.85;
+            auto const until = stop.part(of_time_left);
+            made = refine(with, bytes, *std::move(made), lim, until, s.polish, place);
+            if (stop.timed()) {
+                prove_more(with, bytes, *made, stop.part(0.5));
+            }
+        }
+        return made;
     } else {
         return made;
     }
