@@ -261,8 +261,7 @@ private:
             slope = static_cast<double>(hull[i].recomputed - hull[i + 1].recomputed) /
                     static_cast<double>(hull[i + 1].kept - hull[i].kept);
         }
-        auto const any =
-            static_cast<double>(p_->base_cost()) / std::max(1.0, static_cast<double>(p_->resident_bytes() + budget));
+        auto const any = static_cast<double>(p_->base_cost()) / std::max(1.0, static_cast<double>(budget));
         return slope > 0 ? slope : any;
     }
 

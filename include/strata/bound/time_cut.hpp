@@ -21,6 +21,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <span>
@@ -28,6 +29,19 @@
 #include <vector>
 
 namespace strata {
+
+/// Which orders of first runs a bound holds for.
+enum class first_run_orders : std::uint8_t {
+    given, ///< 0, 1, 2, …, the order in which a problem numbers its ops
+    any,   ///< every order that `first_run_predecessors` allows
+};
+
+/// What is known of the first run of an op at the instant of another.
+enum class first_run : std::uint8_t {
+    past,
+    to_come,
+    either, ///< some orders have it before the instant, others after
+};
 
 /// The choice of a cut: bytes kept across the instant beyond `time_cut::fixed`, and cost of what runs again.
 struct cut_point {
@@ -52,13 +66,15 @@ public:
     /// Requires: `at` is an op of `p`; `p` outlives the cut.
     /// Complexity: O(ops + tensors + reads and writes before `at`).
     basic_time_cut(problem const& p, op_id at, op_id until = none)
-        : p_(&p)
-        , at_(at)
-        , until_(until)
-        , role_(index(p.tensor_count()), role::absent)
+        : basic_time_cut(p, at, until, {})
     {
-        account_for_instant();
-        build_network();
+    }
+
+    /// A cut that holds in more orders of first runs: those that agree with `runs`, which tells of each op whether its first
+    /// run is past (not so `at`), and of all that must precede an op in the past that they are in the past too.
+    basic_time_cut(problem const& p, op_id at, std::vector<first_run> runs)
+        : basic_time_cut(p, at, none, std::move(runs))
+    {
     }
 
     [[nodiscard]] auto at() const noexcept -> op_id { return at_; }
@@ -252,6 +268,17 @@ public:
     }
 
 private:
+    basic_time_cut(problem const& p, op_id at, op_id until, std::vector<first_run> runs)
+        : p_(&p)
+        , at_(at)
+        , until_(until)
+        , runs_(std::move(runs))
+        , role_(index(p.tensor_count()), role::absent)
+    {
+        account_for_instant();
+        build_network();
+    }
+
     enum class role : unsigned char { absent, fixed, needed, passed };
     static constexpr node source = 0;
     static constexpr node sink = 1;
@@ -263,7 +290,19 @@ private:
     [[nodiscard]] auto needed_later(tensor_id t) const -> bool
     {
         auto const readers = p_->consumers(t);
-        return p_->is_target(t) || (!readers.empty() && readers.back() >= at_);
+        if (runs_.empty()) {
+            return p_->is_target(t) || (!readers.empty() && readers.back() >= at_);
+        }
+        return p_->is_target(t) || std::any_of(readers.begin(), readers.end(), [&](op_id o) { return to_come(o); });
+    }
+
+    [[nodiscard]] auto past(op_id o) const -> bool
+    {
+        return runs_.empty() ? o < at_ : runs_[index(o)] == first_run::past;
+    }
+    [[nodiscard]] auto to_come(op_id o) const -> bool
+    {
+        return runs_.empty() ? o >= at_ : runs_[index(o)] == first_run::to_come;
     }
 
     [[nodiscard]] auto needed_in_window(tensor_id t) const -> bool
@@ -290,11 +329,11 @@ private:
         std::for_each(p.outputs(at_).begin(), p.outputs(at_).end(), take);
         for (tensor_id t = 0; t < p.tensor_count(); ++t) {
             auto const makers = p.producers(t);
-            if (makers.empty() || makers.front() >= at_ || role_[index(t)] == role::fixed) {
+            if (makers.empty() || !past(makers.front()) || role_[index(t)] == role::fixed) {
                 continue;
             }
             if (makers.size() > 1) {
-                if (makers.back() >= at_ || needed_later(t)) {
+                if (to_come(makers.back()) || needed_later(t)) {
                     take(t); // begun and still wanted: it cannot be begun a second time
                 }
             } else if (needed_later(t)) {
@@ -426,7 +465,8 @@ private:
 
     problem const* p_;
     op_id at_;
-    op_id until_; // none: to the end
+    op_id until_;                 // none: to the end
+    std::vector<first_run> runs_; // empty: the order given
     std::vector<role> role_;
     bytes_t fixed_ = 0;
     bytes_t needed_bytes_ = 0;
