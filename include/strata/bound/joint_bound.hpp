@@ -28,6 +28,38 @@ struct joint_effort {
     double least_gap = 2e-3;       ///< a smaller gap, as a fraction of the base cost, is left alone
 };
 
+/// What is proven, and the instants whose windows prove it, ascending; none when it was proven in another way.
+struct joint_proof {
+    cost_bound bound = {};
+    std::vector<op_id> instants = {};
+    friend auto operator==(joint_proof const&, joint_proof const&) -> bool = default;
+};
+
+/// The part of the cost of `order` that a bound of windows between `instants` counts: every op once, and each replay once per
+/// stretch between two instants, of ops that ran before the stretch. No such bound, however good its prices and however
+/// long its search tree, is above this: the order is itself one of the ways between which cuts choose.
+/// Requires: first runs of `order` stand in index order; `instants` ascend. Complexity: O(runs).
+template <class = void>
+[[nodiscard]] auto cost_in_sight(problem const& p, std::span<op_id const> order, std::span<op_id const> instants)
+    -> cost_t
+{
+    auto sum = p.base_cost();
+    std::vector<std::size_t> counted(static_cast<std::size_t>(p.op_count()), 0); // in which stretch, from 1
+    std::size_t stretch = 0;
+    op_id next = 0;
+    for (auto o : order) {
+        if (o == next) {
+            ++next;
+            stretch += stretch < instants.size() && instants[stretch] == o ? 1 : 0;
+        } else if (auto& in = counted[static_cast<std::size_t>(o)];
+                   stretch > 0 && o < instants[stretch - 1] && in != stretch) {
+            in = stretch;
+            sum += p.cost(o);
+        }
+    }
+    return sum;
+}
+
 /// Raises lower bounds of one problem under one budget, up to the cost of a plan that is known.
 template <class Lazy = void>
 class basic_joint_bound {
@@ -48,26 +80,29 @@ public:
 
     /// What is proven: at least `proven`. `points`: time points worth looking at, the most telling first.
     /// Complexity: O(effort), and a few `time_cut`s per candidate.
-    [[nodiscard]] auto operator()(cost_bound proven, std::span<op_id const> points) -> cost_bound
+    [[nodiscard]] auto operator()(cost_bound proven, std::span<op_id const> points) -> joint_proof
     {
-        auto const gap = target_ - static_cast<long double>(proven.cost - p_->base_cost());
-        bool const worth_it = gap > how_.least_gap * static_cast<long double>(p_->base_cost());
+        joint_proof alone{proven, {}};
+        if (proven.at != none) {
+            alone.instants = {proven.at};
+        }
+        auto const extra = static_cast<long double>(proven.cost - p_->base_cost());
+        bool const worth_it = target_ - extra > how_.least_gap * static_cast<long double>(p_->base_cost());
         if (points.empty() || proven.infeasible || !worth_it) {
-            return proven;
+            return alone;
         }
         points_ = points.first(std::min(points.size(), how_.candidates));
         cuts_ = std::make_shared<joint_cuts>(*p_, budget_, std::vector<op_id>{points.front()});
         if (try_out * 3 * cuts_->work() > work_) {
-            return proven; // too little for two instants
+            return alone; // too little for two instants
         }
-        auto const begin = static_cast<long double>(proven.cost - p_->base_cost());
-        auto root = node{begin, {}, cuts_, std::make_shared<prices const>(cuts_->first_prices()), {}};
+        auto root = node{extra, {}, cuts_, std::make_shared<prices const>(cuts_->first_prices()), {}};
         climb(root, try_out, 0.1);
         auto const best = std::min(search(std::move(root)), target_);
-        if (auto const cost = with_base(best); cost > proven.cost) {
-            return {cost, cuts_->instants().front(), false};
-        }
-        return proven;
+        auto const cost = with_base(best);
+        return cost > proven.cost
+                   ? joint_proof{{cost, instants().front(), false}, {instants().begin(), instants().end()}}
+                   : alone;
     }
 
     /// Nodes of the search tree that were looked at.

@@ -155,7 +155,7 @@ public:
                                candidate const& best,
                                cost_bound bound,
                                stop_watch const& stop,
-                               joint_effort const& effort = {}) const -> cost_bound
+                               joint_effort const& effort = {}) const -> joint_proof
     {
         constexpr op_id small = 400;
         constexpr op_id large = 3000;
@@ -177,11 +177,8 @@ public:
                 bound = single.back().cost > bound.cost ? single.back() : bound;
             }
         }
-        if (open()) {
-            bound =
-                basic_joint_bound<Lazy>(*p_, bytes, best.cost, effort, stop)(bound, telling_points(std::move(single)));
-        }
-        return bound;
+        auto const points = open() ? telling_points(std::move(single)) : std::vector<op_id>();
+        return basic_joint_bound<Lazy>(*p_, bytes, best.cost, effort, stop)(bound, points);
     }
 
 private:

@@ -94,7 +94,9 @@ void check_problem(problem const& p, std::uint64_t seed, tally& count)
         auto const more = best->cost + std::min(1 + p.base_cost() / 8, max_cost - best->cost);
         for (auto known : {best->cost, more}) {
             joint_bound raise(p, b, known, {.work = 100'000, .least_gap = 0});
-            auto const together = raise(alone, points);
+            auto const proof = raise(alone, points);
+            auto const& together = proof.bound;
+            REQUIRE(together.cost <= cost_in_sight(p, runs_of(best->schedule), proof.instants));
             REQUIRE_FALSE(together.infeasible);
             REQUIRE(together.cost >= alone.cost);
             REQUIRE(together.cost <= best->cost);
