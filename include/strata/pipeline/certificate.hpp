@@ -17,9 +17,9 @@ namespace strata {
 
 /// What a gap is likely to be due to.
 enum class gap_cause : std::uint8_t {
-    none,  ///< there is none to speak of
-    bound, ///< most of it lies in costs that the proof does not count: expect the bound to be weak
-    open,  ///< the plan, or the bound
+    closed, ///< there is none to speak of
+    bound,  ///< most of it lies in costs that the proof does not count: expect the bound to be weak
+    open,   ///< the plan, or the bound
 };
 
 /// The numbers that say how good a plan is. Bytes include resident tensors; costs are in the graph's unit.
@@ -32,8 +32,7 @@ struct certificate {
     cost_t base_cost = 0;       ///< of running every op once
     cost_t lower_bound =
         0; ///< no plan under this budget, first runs in one of `bound_orders`, costs less; >= base_cost
-    cost_t bound_reach =
-        0; ///< part of `cost` that the proof counts at all (`cost_in_sight`), `cost` if that is not known
+    cost_t bound_reach = 0; ///< part of `cost` that the proof counts at all (`cost_in_sight`); 0 if that is not known
     first_run_orders bound_orders =
         first_run_orders::given; ///< that the bound speaks of; given: the order of this plan
     std::string solver = {};     ///< who found it
@@ -47,13 +46,16 @@ struct certificate {
     [[nodiscard]] auto gap() const noexcept -> double { return overhead() - overhead_bound(); }
     /// The part of the gap that lies in costs which the proof does not count: no better prices, no longer search would
     /// raise the bound beyond it. What is left of the gap is the plan's, or lies in what the proof counts and does not use.
-    [[nodiscard]] auto gap_out_of_sight() const noexcept -> double { return overhead() - ratio(bound_reach); }
+    [[nodiscard]] auto gap_out_of_sight() const noexcept -> double
+    {
+        return bound_reach > 0 ? overhead() - ratio(bound_reach) : 0;
+    }
     /// Where the rest of the way between plan and proof is likely to be. A sign, not a proof.
     [[nodiscard]] auto likely_gap() const noexcept -> gap_cause
     {
         constexpr double hundredth = 1e-4; // of a percentage point
         if (gap() <= hundredth) {
-            return gap_cause::none;
+            return gap_cause::closed;
         }
         return 2 * gap_out_of_sight() > gap() ? gap_cause::bound : gap_cause::open;
     }

@@ -156,7 +156,6 @@ template <class Lazy>
                        .cost = judged.cost,
                        .base_cost = p.base_cost(),
                        .lower_bound = lower_bound,
-                       .bound_reach = judged.cost,
                        .solver = found.name};
     return now;
 }
@@ -260,8 +259,7 @@ void note_proof(problem const& p, joint_proof const& proof, certified_plan& made
 {
     auto& c = made.certificate;
     c.lower_bound = proof.bound.cost;
-    c.bound_reach = proof.instants.empty() ? c.cost : cost_in_sight(p, runs_of(made.schedule), proof.instants);
-    c.bound_reach = std::clamp(c.bound_reach, std::min(c.lower_bound, c.cost), c.cost);
+    c.bound_reach = proof.instants.empty() ? 0 : cost_in_sight(p, runs_of(made.schedule), proof.instants);
 }
 
 /// Finds, judges and places a plan for `bytes`; then polishes it, if `s` has a stage for that. Of a deadline, some is left for

@@ -83,7 +83,7 @@ void bound_in_any_order(problem const& p, run_order const& as_given, certificate
     bool const cheapest = c.cost == c.base_cost;
     auto const at = cheapest ? std::span<op_id const>() : std::span<op_id const>(points);
     c.lower_bound = lower_bound(p, c.budget, at, first_run_orders::any).cost;
-    c.bound_reach = c.cost;
+    c.bound_reach = 0;
     c.bound_orders = first_run_orders::any;
 }
 
