@@ -148,7 +148,7 @@ auto row(cell const& c, problem const& p, bytes_t bytes, bool smoke) -> bool
     auto const together = quick(alone, points);
     auto const quick_seconds = measurement::seconds_since(begin);
     begin = std::clock();
-    joint_bound deep(p, bytes, known, {.work = smoke ? 1'000'000 : 200'000'000, .least_gap = 1e-4});
+    joint_bound deep(p, bytes, known, {.work = smoke ? 1'000'000 : 100'000'000, .least_gap = 1e-4});
     auto const proof = deep(together.bound, points);
     auto const deep_seconds = measurement::seconds_since(begin);
     auto const in_sight = proof.instants.empty() ? known : cost_in_sight(p, order, proof.instants);

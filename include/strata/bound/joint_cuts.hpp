@@ -154,6 +154,7 @@ public:
     {
         constexpr int patience = 20;
         constexpr double least_boldness = 1e-3;
+        constexpr long double beyond = 1.1L; // who aims at the target itself slows down before it
         restrict_to_shares(x);
         auto best = -impossible;
         auto at = x;
@@ -172,7 +173,7 @@ public:
                 restrict_to_shares(at);
                 continue;
             }
-            if (best >= target || !step(at, direction, static_cast<double>(target - value) * boldness)) {
+            if (best >= target || !step(at, direction, static_cast<double>(beyond * target - value) * boldness)) {
                 break;
             }
         }

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -141,7 +142,8 @@ template <class Lazy = void>
     return best;
 }
 
-/// Of time points and what each proves, those that prove no less than their neighbours, the most telling first.
+/// Of time points and what each proves, those that prove no less than their neighbours, the most telling first; of a crowd
+/// only one.
 template <class = void>
 [[nodiscard]] auto telling_points(std::vector<cost_bound> proven) -> std::vector<op_id>
 {
@@ -155,8 +157,14 @@ template <class = void>
         }
     }
     std::stable_sort(peaks.begin(), peaks.end(), [](auto const& x, auto const& y) { return x.cost > y.cost; });
-    std::vector<op_id> points(peaks.size());
-    std::transform(peaks.begin(), peaks.end(), points.begin(), [](auto const& x) { return x.at; });
+    constexpr op_id places = 50;
+    auto const apart = proven.empty() ? 0 : (proven.back().at - proven.front().at) / places;
+    std::vector<op_id> points;
+    for (auto const& x : peaks) {
+        if (std::all_of(points.begin(), points.end(), [&](op_id o) { return std::abs(o - x.at) > apart; })) {
+            points.push_back(x.at);
+        }
+    }
     return points;
 }
 
