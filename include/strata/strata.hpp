@@ -6,6 +6,8 @@
 /// pull in Eigen or Boost.Hana, and the other components.
 #pragma once
 
+#include <strata/bound/joint_bound.hpp>
+#include <strata/bound/joint_cuts.hpp>
 #include <strata/bound/least_peak.hpp>
 #include <strata/bound/lower_bound.hpp>
 #include <strata/bound/max_flow.hpp>
