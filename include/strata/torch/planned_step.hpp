@@ -193,11 +193,13 @@ private:
             // No deadline, which would be used up: time that is not needed is not spent.
             auto const stop = std::make_unique<std::stop_source>(); // g++ 12 warns of one on the stack
             auto const begin = clock::now();
-            return strata::plan(p, {.budget = b, .cancel = stop->get_token(), .on_progress = [&](progress const&) {
-                                        if (how.patience && clock::now() - begin > *how.patience) {
-                                            stop->request_stop();
-                                        }
-                                    }});
+            auto const look = [&](progress const&) {
+                if (how.patience && clock::now() - begin > *how.patience) {
+                    stop->request_stop();
+                }
+            };
+            // Libtorch takes its blocks one by one, so that an arena would be planned for nobody.
+            return strata::plan(p, {.budget = b, .cancel = stop->get_token(), .on_progress = look, .place = false});
         };
         auto made = within(budget_of(p, how.budget));
         for (bytes_t least = 0; !made && how.or_least;) {
