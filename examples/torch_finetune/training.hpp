@@ -92,6 +92,17 @@ public:
     [[nodiscard]] auto peak() const noexcept -> std::int64_t { return peak_; }
     /// Processor time of forward and backward of the fastest step.
     [[nodiscard]] auto seconds() const -> double { return *std::min_element(seconds_.begin(), seconds_.end()); }
+    /// Median of the ratios, step by step, to the processor time of `other`, with which it took turns.
+    [[nodiscard]] auto ratio_to(trainee const& other) const -> double
+    {
+        std::vector<double> all;
+        for (std::size_t k = 0; k < seconds_.size(); ++k) {
+            all.push_back(seconds_[k] / other.seconds_[k]);
+        }
+        auto const middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
+        std::nth_element(all.begin(), middle, all.end());
+        return *middle;
+    }
 
 private:
     std::function<at::Tensor(tensors const&)> step_;
