@@ -7,7 +7,10 @@
 #include <strata/execute/compile.hpp>
 #include <strata/execute/executor.hpp>
 #include <strata/pipeline/plan.hpp>
+#include <strata/problem/fingerprint.hpp>
 #include <strata/problem/lower.hpp>
+#include <strata/problem/lowering.hpp>
+#include <strata/problem/problem.hpp>
 #include <strata/solve/limits.hpp>
 #include <strata/torch/capture.hpp>
 #include <strata/torch/compat.hpp>
@@ -55,9 +58,13 @@ class planned_step {
 public:
     /// Captures `pass`, a callable without arguments that returns its tensors as a flat list and reads `inputs`; measures
     /// it, plans it and tries the plan. Buffers and the random state are afterwards as before.
+    /// With a plan that is `known`, none is looked for.
     /// Throws: `refusal`, `not_planned`, and what `pass` throws.
     template <class F>
-    planned_step(F&& pass, std::vector<at::Tensor> const& inputs, options const& how)
+    planned_step(F&& pass,
+                 std::vector<at::Tensor> const& inputs,
+                 options const& how,
+                 certified_plan const* known = nullptr)
     {
         require_reports();
         undo_log before;
@@ -88,6 +95,15 @@ public:
         said_.profile_seconds = lap(begin);
         bool const all_count = how.budget.counts == counted::activations_and_gradients;
         graph_ = step_writer(trace_, units_, measured, all_count).written();
+        if (known != nullptr) {
+            take_plan(*known);
+            ++said_.rehearsals;
+            (void)rehearse(inputs);
+            before.restore();
+            said_.rehearse_seconds = lap(begin);
+            refuse_excess();
+            return;
+        }
         make_plan(how);
         said_.plan_seconds = lap(begin);
         for (int k = 0; k < how.rehearsals; ++k) {
@@ -178,17 +194,57 @@ private:
                                                                         : b.amount;
     }
 
-    void make_plan(options const& how)
+    [[nodiscard]] auto lowered() const -> lowering
     {
         std::vector<cost_t> costs;
         for (auto const& x : graph_.plain.ops) {
             costs.push_back(x.cost);
         }
-        auto const low = lower(graph_, table_cost(std::move(costs)), {.alignment = 64});
+        auto low = lower(graph_, table_cost(std::move(costs)), {.alignment = 64});
         if (!low) {
             throw not_planned(low.error());
         }
-        auto const& p = low->problem();
+        return *std::move(low);
+    }
+
+    /// What the step is, whatever was measured: times, and temporaries of ops, differ from run to run.
+    [[nodiscard]] static auto structure(problem const& p) -> std::uint64_t
+    {
+        auto spec = p.spec();
+        for (auto& x : spec.ops) {
+            x.cost = 0;
+            x.workspace = 0;
+        }
+        return fingerprint(problem::make(std::move(spec)).value());
+    }
+
+    /// Takes a plan that was made before. Throws: `not_planned` if it is for another step.
+    void take_plan(certified_plan plan)
+    {
+        auto const low = lowered();
+        if (auto const mine = structure(low.problem()); plan.fingerprint != mine) {
+            throw not_planned(fail(errc::wrong_graph,
+                                   "the plan was made for a step with fingerprint " + std::to_string(plan.fingerprint) +
+                                       ", but this model does on these inputs one with " + std::to_string(mine) +
+                                       "; plan it anew"));
+        }
+        plan.fingerprint = fingerprint(low.problem());
+        adopt(low, std::move(plan));
+    }
+    void refuse_excess() const
+    {
+        if (said_.measured_peak > said_.budget) {
+            throw not_planned(fail(errc::invalid_plan,
+                                   "with the plan that was made before, the step takes " +
+                                       std::to_string(said_.measured_peak) + " bytes here, its budget was " +
+                                       std::to_string(said_.budget) + "; plan it anew"));
+        }
+    }
+
+    void make_plan(options const& how)
+    {
+        auto const low = lowered();
+        auto const& p = low.problem();
         auto const within = [&](strata::budget b) {
             // No deadline, which would be used up: time that is not needed is not spent.
             auto const stop = std::make_unique<std::stop_source>(); // g++ 12 warns of one on the stack
@@ -213,12 +269,20 @@ private:
         if (!made) {
             throw not_planned(std::move(made).error());
         }
-        auto compiled = compile(*low, *made);
+        adopt(low, *std::move(made));
+    }
+
+    /// Makes `made`, a plan of `low`, ready to run, and says what it promises.
+    void adopt(lowering const& low, certified_plan made)
+    {
+        auto const& p = low.problem();
+        auto compiled = compile(low, made);
         if (!compiled) {
             throw not_planned(std::move(compiled).error());
         }
+        made.fingerprint = structure(p);
         uncounted_ = uncounted(p);
-        auto const& c = made->certificate;
+        auto const& c = made.certificate;
         said_.budget = c.budget - (c.budget == max_bytes ? 0 : uncounted_);
         said_.planned_peak = c.peak - uncounted_;
         said_.plain_peak = c.keep_all_peak - uncounted_;
@@ -234,7 +298,7 @@ private:
         std::sort(names.begin(), names.end());
         names.erase(std::unique(names.begin(), names.end()), names.end());
         resident_ = p.resident_bytes();
-        plan_ = std::make_unique<certified_plan>(*std::move(made));
+        plan_ = std::make_unique<certified_plan>(std::move(made));
         program_ = std::make_unique<program>(*std::move(compiled));
     }
 
