@@ -37,6 +37,7 @@ struct settings {
     bool check = false;
     bool json = false;
     bool table = false;
+    bool arena = false;
 };
 
 constexpr auto usage = R"(usage: torch_finetune [OPTION...]
@@ -45,6 +46,7 @@ Trains a model twice on the same data, plainly and within a budget, taking turns
   --budget 50%|200MB    share of what the plain step takes, or bytes (default 50%)
   --steps N             of training (default 5)
   --threads N           of libtorch (default 1)
+  --arena               blocks of a step come out of one slab; see strata::torch::options::arena
   --check               exit code 1 unless all bits agree and the measured peak is within the budget
   --json                one object instead of text
   --table               all models at 70, 50, 30 and 20 %: one row of a table each, instead of text
@@ -77,6 +79,8 @@ auto read(int argc, char** argv) -> settings
             s.steps = std::max(1, std::atoi(next().c_str()));
         } else if (flag == "--threads") {
             s.threads = std::max(1, std::atoi(next().c_str()));
+        } else if (flag == "--arena") {
+            s.arena = true;
         } else if (flag == "--check") {
             s.check = true;
         } else if (flag == "--table") {
@@ -144,6 +148,9 @@ void print(settings const& s,
                 mb(r.budget),
                 mb(r.planned_peak));
     std::printf("time of a step    %.2f times the plain step (planned: %.2f times)\n", ratio, 1 + r.overhead);
+    if (r.arena_bytes > 0) {
+        std::printf("slab of a step    %.1f MB\n", mb(r.arena_bytes));
+    }
     std::printf("made ready in     %.2f s: capture %.2f, measure %.2f, plan %.2f, rehearse %.2f\n",
                 r.capture_seconds + r.profile_seconds + r.plan_seconds + r.rehearse_seconds,
                 r.capture_seconds,
@@ -170,7 +177,8 @@ auto train(settings const& s, Make const& make, std::function<tensors()> const& 
     auto plain_model = fresh();
     auto model = fresh();
     // This line is all that training in less memory takes.
-    auto planned = strata::torch::rematerialize(model, data[0], {.budget = s.budget, .or_least = true});
+    auto planned =
+        strata::torch::rematerialize(model, data[0], {.budget = s.budget, .or_least = true, .arena = s.arena});
     using finetune::parts_of;
     finetune::trainee a([&](tensors const& x) { return finetune::loss_of(plain_model, x); },
                         parts_of(plain_model).first,

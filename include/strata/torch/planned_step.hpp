@@ -19,6 +19,7 @@
 #include <strata/torch/options.hpp>
 #include <strata/torch/profile.hpp>
 #include <strata/torch/refusal.hpp>
+#include <strata/torch/step_arena.hpp>
 #include <strata/torch/step_graph.hpp>
 #include <strata/torch/step_state.hpp>
 #include <strata/torch/undo.hpp>
@@ -42,15 +43,43 @@ namespace strata::torch::detail {
 /// One step in flight: its state and the executor that runs it.
 class running_step {
 public:
-    running_step(trace const& t, unit_list const& u, step_graph const& g, program const& p, std::vector<at::Tensor> in)
+    running_step(trace const& t,
+                 unit_list const& u,
+                 step_graph const& g,
+                 program const& p,
+                 std::vector<at::Tensor> in,
+                 std::unique_ptr<block_source> memory = nullptr)
         : state(t, u, std::move(in))
         , engine(g, state)
         , runs(p, engine, releasing(g, state))
+        , blocks(std::move(memory))
+        , host(g.host)
     {
     }
+
+    /// Up to the results.
+    void run_forward()
+    {
+        block_source::scope const from(blocks.get());
+        if (host != none) {
+            runs.run_before(host);
+        } else {
+            runs.run();
+        }
+    }
+    /// From the gradients of the results, as `unit_engine::give` takes them, to those that the step returns.
+    void run_backward(std::vector<at::Tensor> seeds)
+    {
+        block_source::scope const from(blocks.get());
+        engine.give(std::move(seeds));
+        runs.resume();
+    }
+
     step_state state;
     unit_engine engine;
     executor<unit_engine, releasing> runs;
+    std::unique_ptr<block_source> blocks; // null: libtorch's own
+    op_id host;
 };
 
 /// A pass with its plan. Does not change once it is made.
@@ -102,6 +131,7 @@ public:
             before.restore();
             said_.rehearse_seconds = lap(begin);
             refuse_excess();
+            place_blocks(how, inputs, before);
             return;
         }
         make_plan(how);
@@ -117,6 +147,7 @@ public:
             make_plan(how);
             said_.plan_seconds += lap(begin);
         }
+        place_blocks(how, inputs, before);
     }
     planned_step(planned_step const&) = delete;
     auto operator=(planned_step const&) -> planned_step& = delete;
@@ -132,12 +163,10 @@ public:
     /// Runs a step up to its results.
     [[nodiscard]] auto begin(std::vector<at::Tensor> inputs) const -> std::unique_ptr<running_step>
     {
-        auto x = std::make_unique<running_step>(trace_, units_, graph_, *program_, std::move(inputs));
-        if (has_backward()) {
-            x->runs.run_before(graph_.host);
-        } else {
-            x->runs.run();
-        }
+        auto blocks = said_.arena_bytes > 0 ? std::make_unique<block_replayer>(arena_, slab_) : nullptr;
+        auto x =
+            std::make_unique<running_step>(trace_, units_, graph_, *program_, std::move(inputs), std::move(blocks));
+        x->run_forward();
         return x;
     }
 
@@ -332,6 +361,27 @@ private:
         return kept;
     }
 
+    /// Writes down which blocks a trial step takes, and finds their places, if they are wanted and fit.
+    void place_blocks(options const& how, std::vector<at::Tensor> const& inputs, undo_log& before)
+    {
+        if (!how.arena) {
+            return;
+        }
+        diverting_allocator::install();
+        auto recorder = std::make_unique<block_recorder>();
+        auto const& written = *recorder;
+        running_step x(trace_, units_, graph_, *program_, inputs, std::move(recorder));
+        x.run_forward();
+        if (has_backward()) {
+            x.run_backward(ones(x.state));
+        }
+        arena_ = arena_layout::of(written.blocks());
+        before.restore();
+        if (arena_.bytes <= said_.budget - (arena_.escaped - uncounted_)) {
+            said_.arena_bytes = arena_.bytes;
+        }
+    }
+
     [[nodiscard]] auto ones(step_state const& s) const -> std::vector<at::Tensor>
     {
         at::NoGradGuard const guard;
@@ -350,9 +400,11 @@ private:
     report said_;
     std::unique_ptr<certified_plan> plan_;
     std::unique_ptr<program> program_;
-    std::vector<char> read_again_; // per group
-    bytes_t resident_ = 0;         // tensors that the plan counts as always there
-    bytes_t uncounted_ = 0;        // part of them that the user's budget does not count
+    arena_layout arena_;
+    mutable std::shared_ptr<step_slab> slab_; // between steps
+    std::vector<char> read_again_;            // per group
+    bytes_t resident_ = 0;                    // tensors that the plan counts as always there
+    bytes_t uncounted_ = 0;                   // part of them that the user's budget does not count
 };
 
 } // namespace strata::torch::detail
