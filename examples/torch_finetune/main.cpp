@@ -28,8 +28,8 @@ namespace {
 using finetune::tensors;
 
 struct settings {
-    std::string model = "gpt";
-    std::string save; // a TorchScript file to write, instead of training
+    std::string model; // the default, or with a table all
+    std::string save;  // a TorchScript file to write, instead of training
     strata::budget budget = strata::budget::fraction(0.5);
     std::string budget_name;
     int steps = 5;
@@ -49,7 +49,7 @@ Trains a model twice on the same data, plainly and within a budget, taking turns
   --arena               blocks of a step come out of one slab; see strata::torch::options::arena
   --check               exit code 1 unless all bits agree and the measured peak is within the budget
   --json                one object instead of text
-  --table               all models at 70, 50, 30 and 20 %: one row of a table each, instead of text
+  --table               at 70, 50, 30 and 20 %, one row of a table each; all models, or the one named
   --save FILE.pt        write a TorchScript model to train, and stop
 Exit codes: 0 done, 1 check failed, 2 usage, 3 no plan for that budget, 4 the model is refused.
 )";
@@ -90,6 +90,9 @@ auto read(int argc, char** argv) -> settings
         } else {
             throw std::invalid_argument(flag == "--help" ? "" : "there is no option " + flag);
         }
+    }
+    if (s.model.empty() && !s.table) {
+        s.model = "gpt";
     }
     return s;
 }
@@ -234,6 +237,9 @@ auto run(settings const& s) -> int
     std::puts(header);
     int worst = 0;
     for (auto const name : finetune::model_names()) {
+        if (!s.model.empty() && s.model != name) {
+            continue;
+        }
         for (auto const percent : {70, 50, 30, 20}) {
             auto one = s;
             one.model = name;
