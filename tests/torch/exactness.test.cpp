@@ -212,6 +212,17 @@ TEST_CASE("exact: other types of numbers")
         {at::randn({4, 8}).requires_grad_()});
 }
 
+void autocast(bool on)
+{
+#if TORCH_VERSION_MAJOR < 2
+    at::autocast::set_autocast_cpu_dtype(at::kBFloat16);
+    at::autocast::set_cpu_enabled(on);
+#else
+    at::autocast::set_autocast_dtype(at::kCPU, at::kBFloat16);
+    at::autocast::set_autocast_enabled(at::kCPU, on);
+#endif
+}
+
 TEST_CASE("exact: autocast, with casts that are shared")
 {
     at::manual_seed(1);
@@ -222,11 +233,10 @@ TEST_CASE("exact: autocast, with casts that are shared")
         a->zero_grad();
         b->zero_grad();
         Tensor loss;
-        at::autocast::set_autocast_cpu_dtype(at::kBFloat16);
-        at::autocast::set_cpu_enabled(true);
+        autocast(true);
         loss = g(x);
         at::autocast::clear_cache();
-        at::autocast::set_cpu_enabled(false);
+        autocast(false);
         loss.backward();
         return tensors{loss.detach(), a->weight.grad().clone(), b->bias.grad().clone()};
     };
