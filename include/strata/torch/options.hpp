@@ -51,7 +51,9 @@ struct options {
     std::optional<std::chrono::nanoseconds> patience = std::chrono::seconds(3);
     std::size_t plans = 8; ///< kept for different shapes and modes; the one not used for longest goes first
     int repeats = 3;       ///< of each measurement; the least counts
-    int rehearsals = 3;    ///< at most so many trial steps; see `report::rehearsals`
+    /// Trial steps, at most, until no op takes more than planned; a few more where one still exceeds the budget. 0: none, and
+    /// nothing that single ops take in a real step beyond what was measured is known.
+    int rehearsals = 3;
     /// Gives a step its blocks out of one slab that stays taken between steps, so that the system is not asked for memory
     /// again and again; on the CPU. Not used where slab and results together would exceed the budget, see
     /// `report::arena_bytes`. Each plan has its own; a step that begins while another is in flight does without.

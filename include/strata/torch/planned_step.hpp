@@ -136,13 +136,17 @@ public:
         }
         make_plan(how);
         said_.plan_seconds = lap(begin);
-        for (int k = 0; k < how.rehearsals; ++k) {
+        constexpr int more = 10; // than wished for, until the last plan is one that was tried and kept its budget
+        for (int k = 0; k < how.rehearsals + more && how.rehearsals > 0; ++k) {
             ++said_.rehearsals;
             bool const kept = rehearse(inputs);
             before.restore();
             said_.rehearse_seconds += lap(begin);
-            if (kept) {
+            if (kept || (k + 1 >= how.rehearsals && said_.measured_peak <= said_.budget)) {
                 break;
+            }
+            if (k + 1 == how.rehearsals + more) {
+                refuse_excess();
             }
             make_plan(how);
             said_.plan_seconds += lap(begin);
@@ -264,9 +268,9 @@ private:
     {
         if (said_.measured_peak > said_.budget) {
             throw not_planned(fail(errc::invalid_plan,
-                                   "with the plan that was made before, the step takes " +
-                                       std::to_string(said_.measured_peak) + " bytes here, its budget was " +
-                                       std::to_string(said_.budget) + "; plan it anew"));
+                                   "with this plan the step takes " + std::to_string(said_.measured_peak) +
+                                       " bytes here, its budget is " + std::to_string(said_.budget) +
+                                       "; plan it anew, or with a larger budget"));
         }
     }
 
