@@ -86,7 +86,7 @@ auto plan_table(subject const& s, strata::certified_plan const& x, std::string c
     auto const share = [](strata::bytes_t part, strata::bytes_t of) {
         return of == 0 ? std::string("0 %") : format_percent(static_cast<double>(part) / static_cast<double>(of));
     };
-    auto const points = [](double x) { return strata::detail::short_number(x * 100) + " points"; };
+    auto const points = [](double fraction) { return strata::detail::short_number(fraction * 100) + " points"; };
     auto const limited = c.budget != strata::max_bytes;
     auto const relative = budget.find('%') != std::string::npos;
     return s.name + ": " + count_of(p.op_count(), "op") + ", " + count_of(p.tensor_count(), "tensor") + ", " +

@@ -305,8 +305,9 @@ template <class Lazy, solver S>
 /// Plans one step: which tensors to keep, which to make again, and where each lives.
 ///
 /// `lim.budget` bounds both the peak and the arena plus the resident bytes. The answer is judged by `validate` and
-/// placed (unless `lim.place` is false: see `certified_plan::placed`); its certificate holds the proven lower bound. A solver with a stage `polish` (`pipeline`, `default_solver`) then
-/// has its plan improved. With a deadline the best plan found by then is returned.
+/// placed (unless `lim.place` is false: see `certified_plan::placed`); its certificate holds the proven lower bound. A solver
+/// with a stage `polish` (`pipeline`, `default_solver`) then has its plan improved. With a deadline the best plan found by then
+/// is returned.
 /// What a larger budget may cost: a plan for a smaller one, made by another call, is never cheaper by more than the gap of
 /// this one, since it fits here too and the bound holds for it. That it is not cheaper at all is promised by `frontier`.
 /// Errors: `infeasible` with the proven limit, the op that pins it and a budget known to work; `deadline` or `cancelled`
