@@ -173,7 +173,7 @@ void ablation(std::string_view name, problem const& p, std::vector<int> const& b
         }
         task const t{p, with, bytes, *std::move(studied)};
         auto const keep = candidate{with.keep_all(), p.base_cost(), ""};
-        auto const bound = t.percent(with.tighten(bytes, keep, t.studied.bound, {}).cost);
+        auto const bound = t.percent(with.tighten(bytes, keep, t.studied.bound, {}).bound.cost);
         ilp.run(head, "HiRemate: bottom_up, H-ILP on GLPK", t, bound);
         rock.run(head, "Rockmate: at_cut_points, checkmate on GLPK, block_dp", t, bound);
         dp.run(head, "bottom_up, cuts, block_dp", t, bound);

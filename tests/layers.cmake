@@ -18,7 +18,8 @@ foreach(component IN LISTS STRATA_COMPONENTS)
   list(APPEND STRATA_SINGLE_FILE_FLAGS "-idirafter$<JOIN:${folders},$<SEMICOLON>-idirafter>")
 endforeach()
 
-# strata_catch_layer(<layer> [OPTIMISED]): program strata_<layer>, one ctest entry per test case. OPTIMISED is for layers
+# strata_catch_layer(<layer> [OPTIMISED]): program strata_<layer>, one ctest entry per test case, or per file where a
+# sanitizer makes starting a program take longer than most test cases. OPTIMISED is for layers
 # that run so long that optimising them even in debug builds saves time; all of a program, or the linker may keep the
 # slow copy of an inline function.
 function(strata_catch_layer layer)
@@ -47,6 +48,18 @@ function(strata_catch_layer layer)
   target_link_libraries(strata_${layer} PRIVATE strata_catch_main strata_dev_flags strata_zoo)
   target_compile_definitions(strata_${layer} PRIVATE STRATA_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   strata_link_all(strata_${layer})
+  if(STRATA_SANITIZE)
+    foreach(source IN LISTS sources)
+      cmake_path(GET source STEM LAST_ONLY file)
+      list(APPEND files ${file})
+    endforeach()
+    list(REMOVE_DUPLICATES files)
+    foreach(file IN LISTS files)
+      add_test(NAME ${layer}.${file} COMMAND strata_${layer} --filenames-as-tags --warn NoTests "[#${file}]")
+      set_tests_properties(${layer}.${file} PROPERTIES LABELS ${layer} TIMEOUT 600)
+    endforeach()
+    return()
+  endif()
   # Without NoTests a name that Catch reads as a pattern would select nothing, and pass.
   catch_discover_tests(
     strata_${layer}
@@ -253,7 +266,7 @@ function(strata_other_build preset)
   foreach(label IN LISTS ARGN)
     # A layer without files has no entries; any other must have some.
     file(GLOB_RECURSE sources ${label}/*.cpp)
-    if(label MATCHES "examples|bench")
+    if(label STREQUAL "examples")
       file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${label}/*.cpp)
     endif()
     if(NOT sources)

@@ -4,8 +4,8 @@
 #
 # With --gpu only what runs on a CUDA device is built and run; without a device it is skipped.
 #
-# Builds with g++, with clang++-16 under the sanitizers, and optimised, then runs everything in one ctest run, whose
-# summary is the end of the output. Arguments are handed to ctest: `bash tests/run.sh -L unit`.
+# Builds tests and benches with g++, tests with clang++-16 under the sanitizers, examples optimised; then runs everything
+# in one ctest run, whose summary is the end of the output. Arguments are handed to ctest: `bash tests/run.sh -L unit`.
 set -euo pipefail
 # shellcheck source=../cmake/packages.sh
 cd "$(dirname "${BASH_SOURCE[0]}")/.." && source cmake/packages.sh
@@ -37,7 +37,7 @@ if [ "${1-}" = --gpu ]; then
 fi
 build dev "-DSTRATA_TEST_BUILDS=$(IFS=';' && echo "${other_builds[*]}")"
 for preset in "${other_builds[@]}"; do
-  build "$preset"
+  build "$preset" -DSTRATA_WERROR=ON
 done
 
 echo "== ctest"

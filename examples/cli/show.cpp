@@ -64,6 +64,7 @@ auto plan_json(subject const& s, strata::certified_plan const& x, bool valid) ->
     real(",\"overhead\":", c.overhead());
     real(",\"lower_bound\":", c.overhead_bound());
     real(",\"gap\":", c.gap());
+    real(",\"gap_out_of_sight\":", c.gap_out_of_sight());
     real(",\"seconds\":", c.seconds);
     out += ",\"solver\":";
     strata::append_json_string(out, c.solver);
@@ -85,6 +86,7 @@ auto plan_table(subject const& s, strata::certified_plan const& x, std::string c
     auto const share = [](strata::bytes_t part, strata::bytes_t of) {
         return of == 0 ? std::string("0 %") : format_percent(static_cast<double>(part) / static_cast<double>(of));
     };
+    auto const points = [](double x) { return strata::detail::short_number(x * 100) + " points"; };
     auto const limited = c.budget != strata::max_bytes;
     auto const relative = budget.find('%') != std::string::npos;
     return s.name + ": " + count_of(p.op_count(), "op") + ", " + count_of(p.tensor_count(), "tensor") + ", " +
@@ -100,7 +102,10 @@ auto plan_table(subject const& s, strata::certified_plan const& x, std::string c
                {"overhead",
                 format_percent(c.overhead()) + "   " + cost(c.cost - c.base_cost) + " on " + cost(c.base_cost)},
                {"proven bound", format_percent(c.overhead_bound()) + "   no plan in this first-run order is cheaper"},
-               {"gap", strata::detail::short_number(c.gap() * 100) + " points"},
+               {"gap",
+                points(c.gap()) + (c.gap_out_of_sight() > 0
+                                       ? ", " + points(c.gap_out_of_sight()) + " of it out of the proof's sight"
+                                       : "")},
                {"recomputed", count_of(again, "op") + ", " + count_of(runs, "extra run")},
                {"solver", c.solver},
                {"planned in", format_cost(c.seconds, "s")},

@@ -45,7 +45,7 @@ constexpr auto entry(std::string_view what) -> solver_entry
 }; // namespace cli
 }
 
-constexpr std::array all{
+constexpr std::array every_solver{
     entry<strata::default_solver>(
         "cut, greedy, exhaustive for small graphs, walks for small budgets; used unless told otherwise"),
     entry<strata::thorough>(
@@ -67,16 +67,17 @@ constexpr std::array all{
 
 } // namespace
 
-auto solvers() -> std::span<solver_entry const> { return all; }
+auto solvers() -> std::span<solver_entry const> { return every_solver; }
 
 auto find_solver(std::string const& name) -> strata::result<solver_entry>
 {
-    auto const at = std::find_if(all.begin(), all.end(), [&](auto const& s) { return s.label == name; });
-    if (at != all.end()) {
+    auto const at =
+        std::find_if(every_solver.begin(), every_solver.end(), [&](auto const& s) { return s.label == name; });
+    if (at != every_solver.end()) {
         return *at;
     }
     std::string names;
-    for (auto const& s : all) {
+    for (auto const& s : every_solver) {
         names += (names.empty() ? "" : ", ") + std::string(s.label);
     }
     return strata::fail(strata::errc::invalid_argument, "--solver is \"" + name + "\", must be one of " + names);
@@ -86,7 +87,7 @@ void add_solvers(CLI::App& program, int& status)
 {
     auto* const command = program.add_subcommand("solvers", "List the solvers that are compiled in");
     command->callback([&status] {
-        for (auto const& s : all) {
+        for (auto const& s : every_solver) {
             auto line = std::string(s.label);
             line.resize(std::max<std::size_t>(line.size(), 16), ' ');
             print(line + "  " + std::string(s.what) + "\n");

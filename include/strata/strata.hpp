@@ -6,6 +6,8 @@
 /// pull in Eigen or Boost.Hana, and the other components.
 #pragma once
 
+#include <strata/bound/joint_bound.hpp>
+#include <strata/bound/joint_cuts.hpp>
 #include <strata/bound/least_peak.hpp>
 #include <strata/bound/lower_bound.hpp>
 #include <strata/bound/max_flow.hpp>
@@ -95,6 +97,7 @@
 #include <strata/solve/priced_cuts.hpp>
 #include <strata/solve/range_max.hpp>
 #include <strata/solve/recompute_all.hpp>
+#include <strata/solve/recut.hpp>
 #include <strata/solve/repair.hpp>
 #include <strata/solve/run_table.hpp>
 #include <strata/solve/saving.hpp>

@@ -8,7 +8,7 @@ expect 0 plan chain.json --budget 75% --json
 silent err
 same "$(wc -l <out)" 1 "lines"
 same "$(grep -oE '"[a-z_]+":' out | tr -d '":\n' | sed 's/$//')" \
-  "graphopsbudget_bytespeak_bytesarena_byteskeep_all_peak_bytesbase_costcostoverheadlower_boundgapsecondssolvervalid" keys
+  "graphopsbudget_bytespeak_bytesarena_byteskeep_all_peak_bytesbase_costcostoverheadlower_boundgapgap_out_of_sightsecondssolvervalid" keys
 says '"graph":"chain","ops":8,'
 says '"valid":true}'
 same "$(number keep_all_peak_bytes)" 5100 "keep-all peak"

@@ -21,6 +21,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <span>
@@ -28,6 +29,19 @@
 #include <vector>
 
 namespace strata {
+
+/// Which orders of first runs a bound holds for.
+enum class first_run_orders : std::uint8_t {
+    given, ///< 0, 1, 2, …, the order in which a problem numbers its ops
+    any,   ///< every order that `first_run_predecessors` allows
+};
+
+/// What is known of the first run of an op at the instant of another.
+enum class first_run : std::uint8_t {
+    past,
+    to_come,
+    either, ///< some orders have it before the instant, others after
+};
 
 /// The choice of a cut: bytes kept across the instant beyond `time_cut::fixed`, and cost of what runs again.
 struct cut_point {
@@ -47,15 +61,20 @@ class basic_time_cut {
     using flow = typename max_flow::flow;
 
 public:
+    /// With `until`, an op after `at`, only a window of the step counts: what is read by first runs up to that of `until`,
+    /// and what runs again before it.
     /// Requires: `at` is an op of `p`; `p` outlives the cut.
     /// Complexity: O(ops + tensors + reads and writes before `at`).
-    basic_time_cut(problem const& p, op_id at)
-        : p_(&p)
-        , at_(at)
-        , role_(index(p.tensor_count()), role::absent)
+    basic_time_cut(problem const& p, op_id at, op_id until = none)
+        : basic_time_cut(p, at, until, {})
     {
-        account_for_instant();
-        build_network();
+    }
+
+    /// A cut that holds in more orders of first runs: those that agree with `runs`, which tells of each op whether its first
+    /// run is past (not so `at`), and of all that must precede an op in the past that they are in the past too.
+    basic_time_cut(problem const& p, op_id at, std::vector<first_run> runs)
+        : basic_time_cut(p, at, none, std::move(runs))
+    {
     }
 
     [[nodiscard]] auto at() const noexcept -> op_id { return at_; }
@@ -64,11 +83,32 @@ public:
     /// under way, and tensors that nothing can make again.
     [[nodiscard]] auto fixed() const noexcept -> bytes_t { return fixed_; }
 
-    /// Tensors whose fate the cut decides: made before, needed from now on.
+    /// Tensors whose fate the cut decides: made before, needed from now on (and within the window).
     [[nodiscard]] auto needed() const noexcept -> std::span<tensor_id const> { return needed_; }
 
     /// Those, and the tensors from which they may be made again: all that a cut keeps or drops.
     [[nodiscard]] auto open() const noexcept -> std::span<tensor_id const> { return open_; }
+
+    /// The ops that may run again for them.
+    [[nodiscard]] auto ops() const noexcept -> std::span<op_id const> { return ops_; }
+
+    /// Solves for prices that are whole numbers already: `keep` of each of `open()`, `again` of each of `ops()`, at most
+    /// `unaffordable`. `kept` and `runs_again` then answer for this cut. Returns: its price; at least `unaffordable` when
+    /// nothing else will do.
+    auto solve_whole(std::span<flow const> keep, std::span<flow const> again) -> flow
+    {
+        for (std::size_t i = 0; i < keep_.size(); ++i) {
+            flow_.set_capacity(keep_[i], keep[i]);
+        }
+        for (std::size_t i = 0; i < run_.size(); ++i) {
+            flow_.set_capacity(run_[i], again[i]);
+        }
+        for (auto a : closure_) {
+            flow_.set_capacity(a, max_flow::infinite);
+        }
+        return flow_.solve(source, sink);
+    }
+    static constexpr flow unaffordable = max_flow::infinite;
 
     /// Solves for price `lambda` (cost per byte) scaled per tensor by `factor` (empty: 1 for all). Tensors of more than
     /// `room` bytes cannot be kept. `kept` then answers for this cut.
@@ -91,15 +131,15 @@ public:
         for (auto t : open_) {
             sum += keep[index(t)];
         }
-        for (auto const& r : run_) {
-            sum += again[index(r.op)];
+        for (auto o : ops_) {
+            sum += again[index(o)];
         }
         scale_ = 0x1p56 / sum;
         for (std::size_t i = 0; i < open_.size(); ++i) {
             flow_.set_capacity(keep_[i], static_cast<flow>(keep[index(open_[i])] * scale_));
         }
-        for (auto const& [o, a] : run_) {
-            flow_.set_capacity(a, static_cast<flow>(again[index(o)] * scale_));
+        for (std::size_t i = 0; i < ops_.size(); ++i) {
+            flow_.set_capacity(run_[i], static_cast<flow>(again[index(ops_[i])] * scale_));
         }
         for (auto a : closure_) {
             flow_.set_capacity(a, max_flow::infinite);
@@ -132,9 +172,13 @@ public:
         return false;
     }
 
-    /// A proven lower bound of the recomputation cost under `budget`, by Newton's method on the dual (few solves).
+    /// After a solve: true when the cut runs `o` again.
+    [[nodiscard]] auto runs_again(op_id o) const -> bool { return again(o); }
+
+    /// A proven lower bound of the recomputation cost under `budget`, by Newton's method on the dual (few solves). Once it
+    /// is clear that it ends at `enough` or below, what is proven by then will do.
     /// Returns: nothing when the instant alone proves the budget infeasible.
-    [[nodiscard]] auto lower_bound(bytes_t budget) -> std::optional<cost_t>
+    [[nodiscard]] auto lower_bound(bytes_t budget, cost_t enough = 0) -> std::optional<cost_t>
     {
         if (budget < fixed_) {
             return {};
@@ -181,6 +225,9 @@ public:
                 break;
             }
             (c->kept > room ? cheap : tight) = *c;
+            if (tight.recomputed <= enough) {
+                break; // a cut that fits costs no less than the bound
+            }
         }
         return round_up(best);
     }
@@ -221,11 +268,18 @@ public:
     }
 
 private:
+    basic_time_cut(problem const& p, op_id at, op_id until, std::vector<first_run> runs)
+        : p_(&p)
+        , at_(at)
+        , until_(until)
+        , runs_(std::move(runs))
+        , role_(index(p.tensor_count()), role::absent)
+    {
+        account_for_instant();
+        build_network();
+    }
+
     enum class role : unsigned char { absent, fixed, needed, passed };
-    struct op_arc {
-        op_id op;
-        max_flow::arc arc;
-    };
     static constexpr node source = 0;
     static constexpr node sink = 1;
     static constexpr int max_solves = 24;
@@ -236,7 +290,29 @@ private:
     [[nodiscard]] auto needed_later(tensor_id t) const -> bool
     {
         auto const readers = p_->consumers(t);
-        return p_->is_target(t) || (!readers.empty() && readers.back() >= at_);
+        if (runs_.empty()) {
+            return p_->is_target(t) || (!readers.empty() && readers.back() >= at_);
+        }
+        return p_->is_target(t) || std::any_of(readers.begin(), readers.end(), [&](op_id o) { return to_come(o); });
+    }
+
+    [[nodiscard]] auto past(op_id o) const -> bool
+    {
+        return runs_.empty() ? o < at_ : runs_[index(o)] == first_run::past;
+    }
+    [[nodiscard]] auto to_come(op_id o) const -> bool
+    {
+        return runs_.empty() ? o >= at_ : runs_[index(o)] == first_run::to_come;
+    }
+
+    [[nodiscard]] auto needed_in_window(tensor_id t) const -> bool
+    {
+        if (until_ == none) {
+            return needed_later(t);
+        }
+        auto const readers = p_->consumers(t);
+        auto const next = std::lower_bound(readers.begin(), readers.end(), at_);
+        return next != readers.end() && *next <= until_;
     }
 
     void account_for_instant()
@@ -253,21 +329,21 @@ private:
         std::for_each(p.outputs(at_).begin(), p.outputs(at_).end(), take);
         for (tensor_id t = 0; t < p.tensor_count(); ++t) {
             auto const makers = p.producers(t);
-            if (makers.empty() || makers.front() >= at_ || role_[index(t)] == role::fixed) {
+            if (makers.empty() || !past(makers.front()) || role_[index(t)] == role::fixed) {
                 continue;
             }
             if (makers.size() > 1) {
-                if (makers.back() >= at_ || needed_later(t)) {
+                if (to_come(makers.back()) || needed_later(t)) {
                     take(t); // begun and still wanted: it cannot be begun a second time
                 }
             } else if (needed_later(t)) {
-                if (p.replayable(makers.front())) {
+                if (!p.replayable(makers.front())) {
+                    take(t);
+                } else if (needed_in_window(t)) {
                     role_[index(t)] = role::needed;
                     needed_.push_back(t);
                     needed_bytes_ += p.size(t);
                     largest_needed_ = std::max(largest_needed_, p.size(t));
-                } else {
-                    take(t);
                 }
             }
         }
@@ -279,13 +355,12 @@ private:
         op_node_.assign(index(at_), none);
         tensor_node_.assign(role_.size(), none);
         node nodes = 2;
-        std::vector<op_id> ops;
         open_ = needed_;
         auto const reach = [&](op_id o) {
             if (op_node_[index(o)] == none) {
                 op_node_[index(o)] = p.replayable(o) ? nodes++ : sink;
                 if (p.replayable(o)) {
-                    ops.push_back(o);
+                    ops_.push_back(o);
                     cost_sum_ += static_cast<double>(p.cost(o));
                 }
             }
@@ -293,8 +368,8 @@ private:
         for (auto t : needed_) {
             reach(p.producer(t));
         }
-        for (std::size_t i = 0; i < ops.size(); ++i) {
-            for (auto u : p.inputs(ops[i])) {
+        for (std::size_t i = 0; i < ops_.size(); ++i) {
+            for (auto u : p.inputs(ops_[i])) {
                 if (role_[index(u)] != role::absent) {
                     continue;
                 }
@@ -315,8 +390,8 @@ private:
             keep_.push_back(flow_.add(from, to));
             bytes_sum_ += static_cast<double>(p.size(t));
         }
-        for (auto o : ops) {
-            run_.push_back({o, flow_.add(op_node_[index(o)], sink)});
+        for (auto o : ops_) {
+            run_.push_back(flow_.add(op_node_[index(o)], sink));
             for (auto u : p.inputs(o)) {
                 if (role_[index(u)] == role::passed) {
                     closure_.push_back(flow_.add(op_node_[index(o)], tensor_node_[index(u)]));
@@ -338,8 +413,8 @@ private:
             flow_.set_capacity(keep_[i],
                                p_->size(t) > room ? max_flow::infinite : static_cast<flow>(std::min(price, cap)));
         }
-        for (auto const& [o, a] : run_) {
-            flow_.set_capacity(a, static_cast<flow>(per_cost * static_cast<double>(p_->cost(o))));
+        for (std::size_t i = 0; i < ops_.size(); ++i) {
+            flow_.set_capacity(run_[i], static_cast<flow>(per_cost * static_cast<double>(p_->cost(ops_[i]))));
         }
         for (auto a : closure_) {
             flow_.set_capacity(a, max_flow::infinite);
@@ -358,10 +433,8 @@ private:
                 c.kept += p_->size(t);
             }
         }
-        for (auto const& r : run_) {
-            if (flow_.source_side(op_node_[index(r.op)])) {
-                c.recomputed += p_->cost(r.op);
-            }
+        for (auto o : ops_) {
+            c.recomputed += again(o) ? p_->cost(o) : 0;
         }
         return c;
     }
@@ -392,14 +465,16 @@ private:
 
     problem const* p_;
     op_id at_;
+    op_id until_;                 // none: to the end
+    std::vector<first_run> runs_; // empty: the order given
     std::vector<role> role_;
     bytes_t fixed_ = 0;
     bytes_t needed_bytes_ = 0;
     bytes_t largest_needed_ = 0;
     std::vector<tensor_id> needed_, open_;
     std::vector<node> op_node_, tensor_node_;
-    std::vector<arc> keep_; // of each open tensor
-    std::vector<op_arc> run_;
+    std::vector<op_id> ops_;
+    std::vector<arc> keep_, run_; // of each open tensor, of each op
     std::vector<arc> closure_;
     max_flow flow_{2};
     flow flow_value_ = 0;

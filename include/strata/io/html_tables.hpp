@@ -120,6 +120,7 @@ inline void write_certificate(markup& out, report_view const& v)
                  {"overhead", format_percent(c.overhead())},
                  {"proven lower bound of it", format_percent(c.overhead_bound())},
                  {"gap, in points", short_number(c.gap() * 100)},
+                 {"of it out of the proof's sight", short_number(c.gap_out_of_sight() * 100)},
                  {"found by", c.solver.empty() ? "–" : c.solver},
                  {"planned in", format_cost(c.seconds, "s")}});
     out.close();
@@ -143,13 +144,14 @@ inline void write_certificate(markup& out, report_view const& v)
         return says + " at no extra time; no plan can take less.";
     }
     says += " at " + format_percent(c.overhead()) + " more time; ";
+    auto const* const order = c.bound_orders == first_run_orders::any ? "in any order" : "under this order";
     if (c.lower_bound >= c.cost) {
-        return says + "provably no plan under this order takes less.";
+        return says + "provably no plan " + order + " takes less.";
     }
     if (c.lower_bound <= c.base_cost) {
         return says + "how far below that a plan could be is not proven.";
     }
-    return says + "provably no plan under this order can be below " + format_percent(c.overhead_bound()) + ".";
+    return says + "provably no plan " + order + " can be below " + format_percent(c.overhead_bound()) + ".";
 }
 
 /// The four numbers to see first.

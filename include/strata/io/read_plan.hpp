@@ -49,7 +49,18 @@ private:
     friend class json_events<plan_reader>;
     enum : json_state { refused = 0, top, proof, steps, step_pair, place, lifetimes, lifetime_row, offsets };
     enum : unsigned { f_format = 1, f_version, f_graph, f_fingerprint, f_budget, f_certificate, f_steps, f_placement };
-    enum : unsigned { c_peak = 1, c_keep_all, c_resident, c_cost, c_base, c_bound, c_solver, c_seconds };
+    enum : unsigned {
+        c_peak = 1,
+        c_keep_all,
+        c_resident,
+        c_cost,
+        c_base,
+        c_bound,
+        c_reach,
+        c_orders,
+        c_solver,
+        c_seconds
+    };
     enum : unsigned { p_arena = 1, p_alignment, p_lifetimes, p_offsets };
     static constexpr std::int64_t last_id = 99'999'999;
 
@@ -76,14 +87,16 @@ inline auto plan_reader::keys(json_state s) -> std::span<json_key const>
                                                        {"certificate", f_certificate, true},
                                                        {"steps", f_steps, true},
                                                        {"placement", f_placement, true}}};
-    static constexpr std::array<json_key, 8> proof_keys{{{"peak_bytes", c_peak, true},
-                                                         {"keep_all_peak_bytes", c_keep_all, true},
-                                                         {"resident_bytes", c_resident, true},
-                                                         {"cost", c_cost, true},
-                                                         {"base_cost", c_base, true},
-                                                         {"lower_bound", c_bound, true},
-                                                         {"solver", c_solver, true},
-                                                         {"seconds", c_seconds, true}}};
+    static constexpr std::array<json_key, 10> proof_keys{{{"peak_bytes", c_peak, true},
+                                                          {"keep_all_peak_bytes", c_keep_all, true},
+                                                          {"resident_bytes", c_resident, true},
+                                                          {"cost", c_cost, true},
+                                                          {"base_cost", c_base, true},
+                                                          {"lower_bound", c_bound, true},
+                                                          {"bound_reach", c_reach, false},
+                                                          {"bound_orders", c_orders, false},
+                                                          {"solver", c_solver, true},
+                                                          {"seconds", c_seconds, true}}};
     static constexpr std::array<json_key, 4> place_keys{{{"arena_bytes", p_arena, true},
                                                          {"alignment", p_alignment, true},
                                                          {"lifetimes", p_lifetimes, true},
@@ -176,6 +189,15 @@ inline auto plan_reader::proof_value(json_scalar const& v) -> bool
     case c_cost: return whole(v, c.cost, cost);
     case c_base: return whole(v, c.base_cost, cost);
     case c_bound: return whole(v, c.lower_bound, cost);
+    case c_reach: return whole(v, c.bound_reach, cost);
+    case c_orders: {
+        auto const* s = std::get_if<std::string_view>(&v);
+        if (s == nullptr) {
+            return wrong_type(v, R"("given" or "any")");
+        }
+        c.bound_orders = *s == "any" ? first_run_orders::any : first_run_orders::given;
+        return *s == "given" || *s == "any" || reject("is " + json_quoted(*s) + R"(, must be "given" or "any")");
+    }
     case c_solver: return text(v, c.solver, "a string");
     default: return real(v, c.seconds, "a number of seconds");
     }

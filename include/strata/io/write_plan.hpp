@@ -31,6 +31,9 @@ namespace strata {
     number(",\"cost\":", x.certificate.cost);
     number(",\"base_cost\":", x.certificate.base_cost);
     number(",\"lower_bound\":", x.certificate.lower_bound);
+    number(",\"bound_reach\":", x.certificate.bound_reach);
+    out +=
+        x.certificate.bound_orders == first_run_orders::any ? R"(,"bound_orders":"any")" : R"(,"bound_orders":"given")";
     out += ",\"solver\":";
     append_json_string(out, x.certificate.solver);
     out += ",\"seconds\":";

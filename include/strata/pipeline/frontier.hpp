@@ -65,8 +65,8 @@ template <class S = default_solver>
                 // It may fit in sum and not in one piece; the smaller budget's plan has its place already.
                 auto again = plans.back();
                 again.certificate.budget = budgets[i];
-                again.certificate.lower_bound =
-                    with.tighten(budgets[i], known, {p.base_cost(), none, false}, stop).cost;
+                auto const proof = with.tighten(budgets[i], known, {p.base_cost(), none, false}, stop);
+                detail::note_proof(p, proof, again);
                 made = std::move(again);
             }
             if (made) {

@@ -170,7 +170,8 @@ template <class Lazy, solver S>
                                 limits const& lim,
                                 stop_watch const& stop,
                                 S const& s,
-                                candidate const* known) -> result<certified_plan>
+                                candidate const* known,
+                                joint_proof& proof) -> result<certified_plan>
 {
     constexpr int attempts = 16;
     auto const& p = with.subject();
@@ -184,13 +185,13 @@ template <class Lazy, solver S>
     if (!best) {
         return std::move(best).error();
     }
-    auto const bound = with.tighten(bytes, *best, proven, stop);
+    proof = with.tighten(bytes, *best, proven, stop);
     basic_reserve<Lazy> spare(p, studied->points.front());
     std::optional<lazy<certified_plan, Lazy>> made; // the best that has its place
     auto cost_of_failed = best->cost;
     auto placed_in = max_bytes; // fewest bytes that some plan took in one piece
     for (int i = 0; i < attempts; ++i) {
-        auto now = certify(with, bytes, bound.cost, *best);
+        auto now = certify(with, bytes, proof.bound.cost, *best);
         if (!now) {
             return now;
         }
@@ -252,7 +253,17 @@ template <class Lazy, solver S>
     return e;
 }
 
-/// Finds, judges and places a plan for `bytes`; then polishes it, if `s` has a stage for that.
+/// Puts into the certificate of `made` what is proven, and how much of its cost the proof counts.
+template <class = void>
+void note_proof(problem const& p, joint_proof const& proof, certified_plan& made)
+{
+    auto& c = made.certificate;
+    c.lower_bound = proof.bound.cost;
+    c.bound_reach = proof.instants.empty() ? 0 : cost_in_sight(p, runs_of(made.schedule), proof.instants);
+}
+
+/// Finds, judges and places a plan for `bytes`; then polishes it, if `s` has a stage for that. Of a deadline, some is left for
+/// the bound.
 template <class Lazy, solver S>
 [[nodiscard]] auto plan_within(basic_planner<Lazy> const& with,
                                bytes_t bytes,
@@ -261,16 +272,27 @@ template <class Lazy, solver S>
                                S const& s,
                                candidate const* known) -> result<certified_plan>
 {
-    auto made = place_within(with, bytes, lim, stop, s, known);
+    joint_proof proof;
+    auto made = place_within(with, bytes, lim, stop, s, known, proof);
+    if (!made) {
+        return made;
+    }
     if constexpr (polishing<S>) {
+        constexpr double of_time_left = 0.85;
         auto const place = [&](schedule const& now, bytes_t load, stop_watch const& until) {
             return place_well(
                 with.subject(), now, load, bytes - with.subject().resident_bytes(), patience::some, lim, until);
         };
-        return made ? refine(with, bytes, *std::move(made), lim, stop, s.polish, place) : std::move(made);
-    } else {
-        return made;
+        made = refine(with, bytes, *std::move(made), lim, stop.part(of_time_left), s.polish, place);
+        if (stop.timed()) {
+            constexpr joint_effort all_there_is{.work = std::numeric_limits<std::int64_t>::max(), .least_gap = 1e-4};
+            auto const known_now = candidate{runs_of(made->schedule), made->certificate.cost, {}};
+            auto const more = with.tighten(bytes, known_now, proof.bound, stop.part(0.5), all_there_is);
+            proof = more.bound.cost > proof.bound.cost ? more : std::move(proof);
+        }
     }
+    note_proof(with.subject(), proof, *made);
+    return made;
 }
 
 } // namespace detail

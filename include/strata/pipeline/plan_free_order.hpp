@@ -3,6 +3,7 @@
 /// @brief Plans a step whose ops may first run in another order than the one given: reorder, plan, and name the ops as before.
 #pragma once
 
+#include <strata/bound/lower_bound.hpp>
 #include <strata/detail/lazy.hpp>
 #include <strata/pipeline/certificate.hpp>
 #include <strata/pipeline/plan.hpp>
@@ -22,6 +23,8 @@
 #include <algorithm>
 #include <chrono>
 #include <concepts>
+#include <cstddef>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -29,7 +32,7 @@ namespace strata {
 
 /// A plan, and the order of first runs that was found for it.
 struct free_order_plan {
-    certified_plan plan = {}; ///< in the ids of the problem or graph; its bound holds for its own order of first runs
+    certified_plan plan = {}; ///< in the ids of the problem or graph; its bound holds for any order of first runs
     memory_order order =
         {}; ///< the order with the lowest peak that was found; not that of `plan` if the given one did better
     friend auto operator==(free_order_plan const&, free_order_plan const&) -> bool = default;
@@ -69,6 +72,21 @@ template <class = void>
     return a.limit->known_feasible < b.limit->known_feasible ? a : b;
 }
 
+/// Puts a lower bound for every order of first runs in place of one for the plan's own.
+template <class = void>
+void bound_in_any_order(problem const& p, run_order const& as_given, certificate& c)
+{
+    constexpr std::size_t hot = 12;
+    constexpr std::size_t footprint = 8;
+    constexpr op_id all_below = 200;
+    auto const points = time_points(p, as_given, hot, footprint, all_below);
+    bool const cheapest = c.cost == c.base_cost;
+    auto const at = cheapest ? std::span<op_id const>() : std::span<op_id const>(points);
+    c.lower_bound = lower_bound(p, c.budget, at, first_run_orders::any).cost;
+    c.bound_reach = 0;
+    c.bound_orders = first_run_orders::any;
+}
+
 /// The answer when no order tried has a plan for `bytes`, and what `why` proves holds in one of them alone: in every order
 /// an op needs its own tensors.
 template <class = void>
@@ -106,8 +124,7 @@ template <class = void>
 /// where that takes less time. For steps whose order is nobody's wish, as in inference.
 ///
 /// A budget that is a share refers to the keep-all peak of the order given, which is also the certificate's
-/// `keep_all_peak`. The lower bound of the certificate holds for plans with the first-run order of this one; another order
-/// may do with less. Ops and tensors have the ids of `p`, and so has the fingerprint.
+/// `keep_all_peak`. The lower bound of the certificate holds for plans in any order of first runs. Ops and tensors have the ids of `p`, and so has the fingerprint.
 /// Of a deadline, finding the order may take a quarter.
 /// Errors: those of `plan`. What an infeasible answer proves holds in every order.
 /// Complexity: `minimal_order`, and `plan` once or, if replays are needed, twice.
@@ -156,6 +173,7 @@ template <class S = default_solver>
         }
         answer.plan = *std::move(made);
         answer.plan.certificate.keep_all_peak = with.keep_all_peak();
+        detail::bound_in_any_order(subject, with.keep_all(), answer.plan.certificate);
         answer.plan.certificate.seconds =
             std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
         answer.plan.fingerprint = fingerprint(p);

@@ -3,8 +3,10 @@
 /// @brief What every plan of a problem begins with: its numbers, where to cut, the search, errors that say what would do.
 #pragma once
 
+#include <strata/bound/joint_bound.hpp>
 #include <strata/bound/lower_bound.hpp>
 #include <strata/bound/minimum_budget.hpp>
+#include <strata/bound/time_cut.hpp>
 #include <strata/detail/lazy.hpp>
 #include <strata/problem/problem.hpp>
 #include <strata/result.hpp>
@@ -148,25 +150,36 @@ public:
         return infeasible(bytes, least_, on.lowest_peak());
     }
 
-    /// Looks for a stronger bound where the plan itself is hot, until nothing is left to gain.
-    [[nodiscard]] auto tighten(bytes_t bytes, candidate const& best, cost_bound bound, stop_watch const& stop) const
-        -> cost_bound
+    /// Looks for a stronger bound where the plan itself is hot, until nothing is left to gain; then at several instants
+    /// together, as far as `effort` allows.
+    [[nodiscard]] auto tighten(bytes_t bytes,
+                               candidate const& best,
+                               cost_bound bound,
+                               stop_watch const& stop,
+                               joint_effort const& effort = {}) const -> joint_proof
     {
         constexpr op_id small = 400;
         constexpr op_id large = 3000;
         constexpr std::size_t footprints = 10;
+        constexpr double hundredth = 1e-4; // of a percentage point
         auto const hot = static_cast<std::size_t>(p_->op_count() > large ? 12 : 30);
-        for (auto o : time_points(*p_, best.order, hot, footprints, small)) {
+        auto const open = [&] {
             auto const slack = static_cast<double>(best.cost - bound.cost);
-            if (slack <= 1e-4 * static_cast<double>(p_->base_cost()) || stop.expired()) {
+            return slack > hundredth * static_cast<double>(p_->base_cost()) && !stop.expired();
+        };
+        std::vector<lazy<cost_bound, Lazy>> single;
+        for (auto o : time_points(*p_, best.order, hot, footprints, small)) {
+            if (!open()) {
                 break;
             }
-            if (auto const b = lower_bound(*p_, bytes, std::span<op_id const>(&o, 1));
-                !b.infeasible && b.cost > bound.cost) {
-                bound = b;
+            basic_time_cut<Lazy> cut(*p_, o);
+            if (auto const extra = cut.lower_bound(bytes); extra && *extra > 0) {
+                single.push_back({p_->base_cost() + *extra, o, false});
+                bound = single.back().cost > bound.cost ? single.back() : bound;
             }
         }
-        return bound;
+        auto const points = open() ? telling_points(std::move(single)) : std::vector<op_id>();
+        return basic_joint_bound<Lazy>(*p_, bytes, best.cost, effort, stop)(bound, points);
     }
 
 private:

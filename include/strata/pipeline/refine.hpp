@@ -15,6 +15,7 @@
 #include <strata/units.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <type_traits>
 #include <utility>
 
@@ -45,7 +46,8 @@ template <class = void>
 ///
 /// A polished plan fills the budget to the last byte, and such a plan may not pack. Polishing before anything has its place
 /// has left tight budgets with no plan at all (docs/design/0007), so it comes after: what does not pack is polished again
-/// with as many bytes fewer as were missing, and `made` is what is left when nothing does.
+/// with as many bytes fewer as were missing, and `made` is what is left when nothing does. As long as time is left, what
+/// brings nothing is tried again with another seed.
 /// `place` is called with a schedule, its peak without resident bytes and a stop watch and returns a `result<placement>`.
 template <class Lazy, solver S, class Place>
 [[nodiscard]] auto refine(basic_planner<Lazy> const& with,
@@ -61,17 +63,24 @@ template <class Lazy, solver S, class Place>
     auto const& p = with.subject();
     auto const room = bytes - p.resident_bytes();
     auto const points = time_points(p, with.keep_all(), 3, 2);
-    auto from = candidate{runs_of(made.schedule), made.certificate.cost, made.certificate.solver};
+    auto const first = candidate{runs_of(made.schedule), made.certificate.cost, made.certificate.solver};
+    auto from = first;
     auto asked = bytes;
     for (int i = 0; i < attempts && !stop.expired(); ++i) {
-        basic_search<Lazy> on(p, asked, points, {made.certificate.lower_bound, none, false}, lim, stop.part(share));
+        auto how = lim;
+        how.seed += static_cast<std::uint64_t>(i);
+        basic_search<Lazy> on(p, asked, points, {made.certificate.lower_bound, none, false}, how, stop.part(share));
         on.propose({.make = [&from] { return from.order; }, .name = from.name});
         if (!on.best() || on.done()) {
             break;
         }
         refiner.solve(on);
         if (on.best()->cost >= made.certificate.cost) {
-            break;
+            if (!stop.timed()) {
+                break;
+            }
+            from = first; // once more, by another way
+            continue;
         }
         certified_plan now;
         now.schedule = free_early(p, on.best()->order);

@@ -31,6 +31,15 @@ public:
     [[nodiscard]] auto below(std::size_t n) noexcept -> std::size_t { return static_cast<std::size_t>(next() % n); }
     /// At least 0, less than 1.
     [[nodiscard]] auto share() noexcept -> double { return static_cast<double>(next() >> 11U) * 0x1p-53; }
+    /// Mean 0, variance 1, near enough to a normal distribution: the sum of twelve uniform ones.
+    [[nodiscard]] auto normal() noexcept -> double
+    {
+        double sum = -6;
+        for (int i = 0; i < 12; ++i) {
+            sum += share();
+        }
+        return sum;
+    }
 
 private:
     std::uint64_t seed_;

@@ -14,6 +14,7 @@
 #include <strata/solve/fill.hpp>
 #include <strata/solve/limits.hpp>
 #include <strata/solve/order_editor.hpp>
+#include <strata/solve/recut.hpp>
 #include <strata/solve/repair.hpp>
 #include <strata/solve/search.hpp>
 #include <strata/units.hpp>
@@ -23,6 +24,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,8 +38,14 @@ class basic_polisher {
     using repair = basic_repair<Lazy>;
 
 public:
-    /// `start` fits `capacity` bytes (without resident ones). `p` outlives the polisher.
-    basic_polisher(problem const& p, run_order start, bytes_t capacity, std::uint64_t seed, stop_watch stop)
+    /// `start` fits `capacity` bytes (without resident ones). `points`: time points worth cutting at, best first; none: no
+    /// moves of whole cuts. `p` outlives the polisher.
+    basic_polisher(problem const& p,
+                   run_order start,
+                   bytes_t capacity,
+                   std::uint64_t seed,
+                   stop_watch stop,
+                   std::span<op_id const> points = {})
         : p_(&p)
         , capacity_(capacity)
         , draw_(seed)
@@ -45,6 +53,7 @@ public:
         , edit_(p, start)
         , repair_(p)
         , disturb_(p)
+        , recut_(p, points)
         , best_(std::move(start))
         , best_cost_(edit_.cost())
     {
@@ -70,6 +79,10 @@ private:
     /// hottest it is what an order may cost more than the one before it, so that such a cycle goes far away.
     static constexpr std::array heats = {0.001, 0.003, 0.0003};
     static constexpr std::size_t hottest = 1;
+    static constexpr std::size_t far_every = 16; ///< moves; one of another cut takes as long as some twenty small ones
+
+    static constexpr int little_patience = 60; // drops without a new lowest peak
+    static constexpr int much_patience = 400;
 
     /// Disturbs the order. Returns: the bytes that `repair` shall then bring it under.
     auto disturbed() -> bytes_t
@@ -112,6 +125,24 @@ private:
         return turn == hottest ? before + more : std::max(before, best_cost_ + more);
     }
 
+    /// Goes on from the order of another cut, if that is good enough.
+    void move_far(cost_t most)
+    {
+        auto const order = recut_(edit_, draw_);
+        if (!order) {
+            return;
+        }
+        order_editor far(*p_, *order);
+        if (!mended(far, capacity_, much_patience, edit_.cost())) {
+            return;
+        }
+        fill(far, capacity_, stop_);
+        if (far.cost() <= most) {
+            edit_ = std::move(far);
+            keep_if_best();
+        }
+    }
+
     void move()
     {
         if (moves_ % cycle == 0 && moves_ > 0 && edit_.cost() > best_cost_) {
@@ -120,17 +151,13 @@ private:
         auto const before = edit_.cost();
         auto const most = acceptable(before);
         ++moves_;
+        if (!recut_.empty() && draw_.below(far_every) == 0) {
+            move_far(most);
+            return;
+        }
         disturb_.forget();
         edit_.record();
-        auto const target = disturbed();
-        repair_options how;
-        how.spread = static_cast<double>(draw_.below(3)) * 0.5;
-        how.noise = draw_.share();
-        how.seed = draw_.next();
-        how.patience = 60;
-        how.give_up_at = before + p_->base_cost() / 10;
-        (void)repair_(edit_, target, how, stop_);
-        if (edit_.peak() > capacity_) {
+        if (!mended(edit_, disturbed(), little_patience, before)) {
             edit_.undo();
             return;
         }
@@ -143,6 +170,24 @@ private:
             edit_.undo();
             return;
         }
+        keep_if_best();
+    }
+
+    /// Whether `e`, repaired for `target` bytes, fits.
+    auto mended(order_editor& e, bytes_t target, int patience, cost_t before) -> bool
+    {
+        repair_options how;
+        how.spread = static_cast<double>(draw_.below(3)) * 0.5;
+        how.noise = draw_.share();
+        how.seed = draw_.next();
+        how.patience = patience;
+        how.give_up_at = before + p_->base_cost() / 10;
+        (void)repair_(e, target, how, stop_);
+        return e.peak() <= capacity_;
+    }
+
+    void keep_if_best()
+    {
         if (edit_.cost() < best_cost_) {
             best_cost_ = edit_.cost();
             best_ = edit_.order();
@@ -156,6 +201,7 @@ private:
     order_editor edit_;
     repair repair_;
     basic_disturb<Lazy> disturb_;
+    basic_recut<Lazy> recut_;
     run_order best_;
     cost_t best_cost_;
     std::int64_t moves_ = 0;
@@ -184,7 +230,7 @@ struct polish {
         auto const& p = on.subject();
         constexpr double share = 0.75;
         basic_polisher<Lazy> job(
-            p, on.best()->order, on.budget() - p.resident_bytes(), on.seed(), on.stop().part(share));
+            p, on.best()->order, on.budget() - p.resident_bytes(), on.seed(), on.stop().part(share), on.points());
         auto name = on.best()->name;
         if (!name.ends_with(suffix)) {
             name += suffix;

@@ -89,6 +89,36 @@ TEST_CASE("bounds: at most the optimum on random problems, under every telling b
     CHECK(exact > 2 * missed); // a bound that proves nothing would be useless
 }
 
+TEST_CASE("bounds: of any order at most the optimum over all orders, and no more than of the order given")
+{
+    int exact = 0;
+    int missed = 0;
+    int lower = 0; // than the bound of the order given
+    for (std::uint64_t seed = 0; seed < 120; ++seed) {
+        CAPTURE(seed);
+        auto const p = varied_problem(seed, 8);
+        brute_force brute(p, first_runs::in_any_order);
+        auto const least = brute.minimum_budget();
+        for (auto b : telling_budgets(p, least)) {
+            CAPTURE(b);
+            auto const best = brute.solve(b);
+            auto const given = lower_bound(p, b, index_order(p));
+            auto const any = lower_bound(p, b, index_order(p), first_run_orders::any);
+            REQUIRE(any.orders == first_run_orders::any);
+            REQUIRE((!any.infeasible || given.infeasible));
+            if (best) {
+                REQUIRE_FALSE(any.infeasible);
+                REQUIRE(any.cost <= best->cost);
+                (any.cost == best->cost ? exact : missed) += 1;
+                lower += !given.infeasible && any.cost < given.cost ? 1 : 0;
+            }
+        }
+    }
+    CAPTURE(exact, missed, lower);
+    CHECK(exact > 2 * missed);
+    CHECK(lower > 0);
+}
+
 TEST_CASE("bounds: at most the optimum where costs are too large for the cut's arithmetic to be exact")
 {
     int exact = 0;

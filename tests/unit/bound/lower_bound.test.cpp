@@ -70,4 +70,19 @@ TEST_CASE("lower_bound: a larger budget never has a larger bound")
     CHECK(last == p.base_cost());
 }
 
+TEST_CASE("telling_points: peaks of what is proven, the highest first, and one of a crowd")
+{
+    CHECK(telling_points({}).empty());
+    CHECK(telling_points({{5, 3, false}}) == std::vector<op_id>{3});
+    CHECK(telling_points({{5, 3, false}, {7, 4, false}, {7, 5, false}, {6, 6, false}, {9, 9, false}}) ==
+          std::vector<op_id>{9, 5});
+    CHECK(telling_points({{5, 0, false},
+                          {4, 1, false},
+                          {9, 200, false},
+                          {8, 201, false},
+                          {8, 202, false},
+                          {8, 203, false},
+                          {1, 204, false}}) == std::vector<op_id>{200, 0});
+}
+
 } // namespace bound_lower_bound_test

@@ -29,7 +29,7 @@ auto sample() -> strata::certified_plan
 {
     strata::certified_plan x;
     x.schedule.steps = {strata::run(0), strata::run(1), strata::free(0)};
-    x.certificate = {100, 12, 13, 0, 8, 8, 8, "keep \"all\"", 0.1};
+    x.certificate = {100, 12, 13, 0, 8, 8, 8, 8, strata::first_run_orders::any, "keep \"all\"", 0.1};
     x.placement.lifetimes = {{0, 2, 4, 0}, {0, 1, 1, strata::none}, {1, 3, 8, 1}};
     x.placement.offsets = {8, 12, 0};
     x.placement.arena = 13;
@@ -73,7 +73,7 @@ TEST_CASE("write_plan: one step per line, fixed order, exact numbers")
         strata::append_json_hex(hex, sample().fingerprint);
         return hex;
     }() + R"(","budget_bytes":100,
-"certificate":{"peak_bytes":12,"keep_all_peak_bytes":13,"resident_bytes":0,"cost":8,"base_cost":8,"lower_bound":8,"solver":"keep \"all\"","seconds":0.1},
+"certificate":{"peak_bytes":12,"keep_all_peak_bytes":13,"resident_bytes":0,"cost":8,"base_cost":8,"lower_bound":8,"bound_reach":8,"bound_orders":"any","solver":"keep \"all\"","seconds":0.1},
 "steps":[
 ["run",0],
 ["run",1],
@@ -85,6 +85,20 @@ TEST_CASE("write_plan: one step per line, fixed order, exact numbers")
 [1,3,8,1]],
 "offsets":[8,12,0]}}
 )");
+}
+
+TEST_CASE("read_plan: what the proof counts and which orders it covers need not be there, or must be what they say")
+{
+    auto const short_proof = replaced(text(), R"("bound_reach":8,"bound_orders":"any",)", "");
+    auto const read = strata::read_plan(short_proof, two_ops()).value();
+    CHECK(read.certificate.bound_reach == 0);
+    CHECK(read.certificate.bound_orders == strata::first_run_orders::given);
+    check_refused(replaced(text(), R"("any")", R"("some")"),
+                  errc::malformed_plan,
+                  R"(certificate.bound_orders is "some", must be "given" or "any")");
+    check_refused(replaced(text(), R"("any")", "3"),
+                  errc::malformed_file,
+                  R"(certificate.bound_orders is 3, must be "given" or "any")");
 }
 
 TEST_CASE("read_plan: a plan for another graph is refused by its fingerprint")

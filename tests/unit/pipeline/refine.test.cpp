@@ -10,7 +10,10 @@
 #include <strata/solve/keep_all.hpp>
 #include <strata/solve/sqrt_checkpoint.hpp>
 
+#include <chrono>
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -70,6 +73,45 @@ TEST_CASE("refine: the default solver makes no moves without a deadline")
     auto const made = plan(p, under(p, 50));
     REQUIRE(made);
     CHECK(made->certificate.solver.find("polish") == std::string::npos);
+}
+
+/// Finds nothing until it is asked with another seed.
+struct lucky_at {
+    std::uint64_t seed = 2;
+    [[nodiscard]] static constexpr auto name() noexcept -> std::string_view { return "lucky"; }
+    template <class Lazy>
+    void solve(basic_search<Lazy>& on) const
+    {
+        if (on.seed() == seed) {
+            polish{.moves = 300}.solve(on);
+        }
+    }
+};
+struct hopeful {
+    sqrt_checkpoint first = {};
+    lucky_at polish = {};
+    [[nodiscard]] static constexpr auto name() noexcept -> std::string_view { return "hopeful"; }
+    template <class Lazy>
+    void solve(basic_search<Lazy>& on) const
+    {
+        first.solve(on);
+    }
+};
+
+TEST_CASE("refine: with time left, an attempt that brings nothing is followed by one with another seed")
+{
+    auto const p = random_problem(2, {.ops = 60, .training = true, .effects = 3, .state = 0, .bytes = 100});
+    auto lim = under(p, 60);
+    auto const bytes = lim.budget.resolve(0, 0);
+    auto const once = plan(p, lim, hopeful{});
+    lim.deadline = std::chrono::minutes(1);
+    auto const tried = plan(p, lim, hopeful{});
+    REQUIRE(once);
+    REQUIRE(tried);
+    judge_plan(p, *once, bytes);
+    judge_plan(p, *tried, bytes);
+    CHECK(once->certificate.solver.find("polish") == std::string::npos);
+    CHECK(tried->certificate.cost < once->certificate.cost);
 }
 
 TEST_CASE("refine: what finds no place is asked for with fewer bytes, and the plan that has one is kept")
