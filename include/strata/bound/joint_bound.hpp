@@ -50,7 +50,7 @@ template <class = void>
     for (auto o : order) {
         if (o == next) {
             ++next;
-            stretch += stretch < instants.size() && instants[stretch] == o ? 1 : 0;
+            stretch += stretch < instants.size() && instants[stretch] == o ? 1U : 0U;
         } else if (auto& in = counted[static_cast<std::size_t>(o)];
                    stretch > 0 && o < instants[stretch - 1] && in != stretch) {
             in = stretch;
