@@ -46,8 +46,8 @@ struct thorough {
         if (!on.done() && (!on.best() || on.subject().op_count() <= short_step)) {
             tree_width{}.solve(on);
         }
-        budgeted{.runs = 200'000}.solve(on);
-        minimum_memory{.runs = 2'000'000}.solve(on);
+        budgeted{.runs = 100'000}.solve(on);
+        minimum_memory{.runs = 200'000}.solve(on);
     }
 };
 

@@ -36,6 +36,7 @@ struct budgeted {
     std::int64_t runs = 50'000; ///< about so many ops are run on paper; at least the plain walks
     /// Share of the step's cost that a plan must be above its bound for a search to be worth its time.
     double worth_it = 0.003;
+    bool random_keys = true; ///< search after the plain walks and those led by cuts
 
     [[nodiscard]] static constexpr auto name() noexcept -> std::string_view { return "budgeted"; }
     template <class Lazy>
@@ -49,7 +50,7 @@ struct budgeted {
         if (walks > 0 && wanted(on)) {
             walks -= led_by_cuts(on, walks);
         }
-        if (walks > 0 && wanted(on)) {
+        if (random_keys && walks > 0 && wanted(on)) {
             search_keys(on, walks);
         }
     }

@@ -15,9 +15,9 @@
 
 namespace strata {
 
-/// Cuts, then greedy, and of small problems the optimum; below that, walks within the budget, and what needs few bytes when
-/// nothing else fits. No more of it than the bound leaves to gain. `plan` polishes what it finds as long as a deadline
-/// allows.
+/// Cuts, then greedy, and of small problems the optimum; where that ends more than 1 % of the step's cost above the bound,
+/// a few walks within the budget, and where nothing fits, a short look for what needs few bytes. `thorough` looks longer.
+/// `plan` polishes what is found as long as a deadline allows.
 struct default_solver {
     strata::polish polish = {0, true};
 
@@ -32,8 +32,8 @@ struct default_solver {
         if (!on.done()) {
             exhaustive{}.solve(on);
         }
-        budgeted{.runs = 20'000}.solve(on);
-        minimum_memory{.runs = 200'000}.solve(on);
+        budgeted{.runs = 20'000, .worth_it = 0.01, .random_keys = false}.solve(on);
+        minimum_memory{.runs = 30'000}.solve(on);
     }
 };
 
