@@ -39,4 +39,4 @@ want_packages() {
 strata_build_packages=(g++ cmake ninja-build ccache libeigen3-dev libboost-dev nlohmann-json3-dev libcli11-dev)
 strata_test_packages=(libglpk-dev coinor-libcbc-dev catch2 clang-16 clang-tidy-16 clang-format-16 libclang-rt-16-dev)
 # What tests do without where it cannot be had: libtorch, and a BLAS that is not slow.
-strata_optional_packages=(libtorch-dev libopenblas0-pthread)
+strata_optional_packages=(libtorch-dev libopenblas0-pthread libgloo-dev)

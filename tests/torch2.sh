@@ -16,8 +16,12 @@ fi
 torch="$PWD/$here/torch"
 flags=(-std=c++20 -O1 -D_GLIBCXX_ASSERTIONS -Iinclude -I. -isystem "$torch/include"
   -isystem "$torch/include/torch/csrc/api/include")
+# All tests are one translation unit: reading the headers takes longer than anything else.
+for source in tests/torch/*.test.cpp; do
+  echo "#include \"$source\""
+done >"$here/tests.cpp"
 objects=()
-for source in tests/support/catch_main.cpp tests/torch/*.test.cpp; do
+for source in tests/support/catch_main.cpp examples/torch_finetune/models.cpp "$here/tests.cpp"; do
   objects+=("$here/$(basename "$source" .cpp).o")
   echo "== compile $source"
   g++ "${flags[@]}" -c "$source" -o "${objects[-1]}"

@@ -8,11 +8,13 @@
 #include <torch/csrc/jit/runtime/graph_executor.h>
 #include <torch/csrc/jit/serialization/import.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <functional>
 #include <iostream>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,23 +28,28 @@ namespace {
 using finetune::tensors;
 
 struct settings {
-    std::string model = "gpt";
-    std::string save; // a TorchScript file to write, instead of training
+    std::string model; // the default, or with a table all
+    std::string save;  // a TorchScript file to write, instead of training
     strata::budget budget = strata::budget::fraction(0.5);
+    std::string budget_name;
     int steps = 5;
     int threads = 1;
     bool check = false;
     bool json = false;
+    bool table = false;
+    bool arena = false;
 };
 
 constexpr auto usage = R"(usage: torch_finetune [OPTION...]
 Trains a model twice on the same data, plainly and within a budget, taking turns, and compares.
-  --model NAME|FILE.pt  mlp, gpt, resnet, lstm, unet, or a TorchScript file (default gpt)
+  --model NAME|FILE.pt  one of those below, or a TorchScript file (default gpt)
   --budget 50%|200MB    share of what the plain step takes, or bytes (default 50%)
   --steps N             of training (default 5)
   --threads N           of libtorch (default 1)
+  --arena               blocks of a step come out of one slab; see strata::torch::options::arena
   --check               exit code 1 unless all bits agree and the measured peak is within the budget
   --json                one object instead of text
+  --table               at 70, 50, 30 and 20 %, one row of a table each; all models, or the one named
   --save FILE.pt        write a TorchScript model to train, and stop
 Exit codes: 0 done, 1 check failed, 2 usage, 3 no plan for that budget, 4 the model is refused.
 )";
@@ -72,13 +79,20 @@ auto read(int argc, char** argv) -> settings
             s.steps = std::max(1, std::atoi(next().c_str()));
         } else if (flag == "--threads") {
             s.threads = std::max(1, std::atoi(next().c_str()));
+        } else if (flag == "--arena") {
+            s.arena = true;
         } else if (flag == "--check") {
             s.check = true;
+        } else if (flag == "--table") {
+            s.table = true;
         } else if (flag == "--json") {
             s.json = true;
         } else {
             throw std::invalid_argument(flag == "--help" ? "" : "there is no option " + flag);
         }
+    }
+    if (s.model.empty() && !s.table) {
+        s.model = "gpt";
     }
     return s;
 }
@@ -89,7 +103,24 @@ void print(settings const& s,
            finetune::trainee const& planned)
 {
     bool const equal = plain.same_as(planned);
-    auto const ratio = planned.seconds() / plain.seconds();
+    auto const ratio = planned.ratio_to(plain);
+    if (s.table) {
+        auto const mb = [](auto n) { return static_cast<double>(n) / 1e6; };
+        auto const percent = [](double x) { return 100 * x; };
+        std::printf("| %s | %zu | %s | %.2f | %.2f | %.2f | %+.1f %% | %+.1f %% | %.2f | %s |\n",
+                    s.model.c_str(),
+                    r.units,
+                    s.budget_name.c_str(),
+                    mb(plain.peak()),
+                    mb(planned.peak()),
+                    mb(r.budget),
+                    percent(r.overhead),
+                    percent(ratio - 1),
+                    r.plan_seconds,
+                    equal ? "yes" : "NO");
+        std::fflush(stdout);
+        return;
+    }
     if (s.json) {
         std::printf("{\"model\":\"%s\",\"ops\":%zu,\"units\":%zu,\"budget_bytes\":%lld,\"planned_peak_bytes\":%lld,"
                     "\"measured_peak_bytes\":%lld,\"plain_peak_bytes\":%lld,\"planned_overhead\":%.6f,"
@@ -120,6 +151,9 @@ void print(settings const& s,
                 mb(r.budget),
                 mb(r.planned_peak));
     std::printf("time of a step    %.2f times the plain step (planned: %.2f times)\n", ratio, 1 + r.overhead);
+    if (r.arena_bytes > 0) {
+        std::printf("slab of a step    %.1f MB\n", mb(r.arena_bytes));
+    }
     std::printf("made ready in     %.2f s: capture %.2f, measure %.2f, plan %.2f, rehearse %.2f\n",
                 r.capture_seconds + r.profile_seconds + r.plan_seconds + r.rehearse_seconds,
                 r.capture_seconds,
@@ -146,7 +180,8 @@ auto train(settings const& s, Make const& make, std::function<tensors()> const& 
     auto plain_model = fresh();
     auto model = fresh();
     // This line is all that training in less memory takes.
-    auto planned = strata::torch::rematerialize(model, data[0], {.budget = s.budget, .or_least = true});
+    auto planned =
+        strata::torch::rematerialize(model, data[0], {.budget = s.budget, .or_least = true, .arena = s.arena});
     using finetune::parts_of;
     finetune::trainee a([&](tensors const& x) { return finetune::loss_of(plain_model, x); },
                         parts_of(plain_model).first,
@@ -157,7 +192,7 @@ auto train(settings const& s, Make const& make, std::function<tensors()> const& 
     for (int k = 0; k < s.steps; ++k) {
         a.train(data[static_cast<std::size_t>(k)]);
         b.train(data[static_cast<std::size_t>(k)]);
-        if (!s.json) {
+        if (!s.json && !s.table) {
             std::printf("step %d of %d  loss %.4f\n", k + 1, s.steps, b.loss());
             std::fflush(stdout);
         }
@@ -167,10 +202,19 @@ auto train(settings const& s, Make const& make, std::function<tensors()> const& 
     return !s.check || (a.same_as(b) && b.peak() <= r.budget) ? 0 : 1;
 }
 
-auto labelled(tensors shape_of_x, std::int64_t classes, at::IntArrayRef labels) -> tensors
+/// A model of models.hpp.
+auto train_named(settings const& s) -> int
 {
-    return {std::move(shape_of_x[0]), at::randint(classes, labels, at::kLong)};
+    using finetune::size;
+    return train(
+        s,
+        [&] { return finetune::make_model(s.model, size::large); },
+        [&] { return finetune::make_batch(s.model, size::large); });
 }
+
+constexpr auto header =
+    "| model | units | budget | plain peak, MB | measured peak, MB | budget used, MB | planned overhead | "
+    "measured | planning, s | same bits |\n|---|---|---|---|---|---|---|---|---|---|";
 
 auto run(settings const& s) -> int
 {
@@ -180,58 +224,31 @@ auto run(settings const& s) -> int
         finetune::save_script_model(s.save);
         return 0;
     }
-    if (s.model == "mlp") {
-        return train(
-            s,
-            [] { return finetune::mlp(512, 8); },
-            [] {
-                return labelled({at::randn({512, 512})}, 10, {512});
-            });
-    }
-    if (s.model == "gpt") {
-        return train(
-            s,
-            [] { return finetune::gpt(1000, 256, 256, 8, 6); },
-            [] {
-                return labelled({at::randint(1000, {8, 256}, at::kLong)}, 1000, {8, 256});
-            });
-    }
-    if (s.model == "resnet") {
-        return train(
-            s,
-            [] { return finetune::resnet(32, 8); },
-            [] {
-                return labelled({at::randn({16, 3, 32, 32})}, 10, {16});
-            });
-    }
-    if (s.model == "lstm") {
-        return train(
-            s,
-            [] { return finetune::lstm(); },
-            [] {
-                return labelled({at::randn({32, 40, 16})}, 10, {32, 40});
-            });
-    }
-    if (s.model == "unet") {
-        return train(
-            s,
-            [] { return finetune::unet(16); },
-            [] {
-                return labelled({at::randn({4, 3, 64, 64})}, 5, {4, 64, 64});
-            });
-    }
-    if (s.model.size() > 3 && s.model.substr(s.model.size() - 3) == ".pt") {
+    if (s.model.ends_with(".pt")) {
         // The executor that optimises rewrites gradients after a few runs, so that even plain training changes its bits.
         ::torch::jit::getExecutorMode() = false;
         ::torch::jit::setGraphExecutorOptimize(false);
         return train(
-            s,
-            [&] { return finetune::load_script_model(s.model); },
-            [] {
-                return labelled({at::randn({256, 64})}, 10, {256});
-            });
+            s, [&] { return finetune::load_script_model(s.model); }, &finetune::script_batch);
     }
-    throw std::invalid_argument("there is no model " + s.model);
+    if (!s.table) {
+        return train_named(s);
+    }
+    std::puts(header);
+    int worst = 0;
+    for (auto const name : finetune::model_names()) {
+        if (!s.model.empty() && s.model != name) {
+            continue;
+        }
+        for (auto const percent : {70, 50, 30, 20}) {
+            auto one = s;
+            one.model = name;
+            one.budget = strata::budget::fraction(percent / 100.0);
+            one.budget_name = std::to_string(percent) + " %";
+            worst = std::max(worst, train_named(one));
+        }
+    }
+    return worst;
 }
 
 } // namespace
@@ -241,7 +258,12 @@ auto main(int argc, char** argv) -> int
     try {
         return run(read(argc, argv));
     } catch (std::invalid_argument const& e) {
-        std::cerr << (*e.what() == 0 ? "" : "torch_finetune: ") << e.what() << (*e.what() == 0 ? "" : "\n") << usage;
+        std::cerr << (*e.what() == 0 ? "" : "torch_finetune: ") << e.what() << (*e.what() == 0 ? "" : "\n") << usage
+                  << "Models:";
+        for (auto const name : finetune::model_names()) {
+            std::cerr << ' ' << name;
+        }
+        std::cerr << '\n';
         return *e.what() == 0 ? 0 : 2;
     } catch (strata::torch::not_planned const& e) {
         std::cerr << "torch_finetune: " << e.what() << '\n';

@@ -48,6 +48,12 @@ inline auto load_script_model(std::string const& file) -> ::torch::jit::Module
     return m;
 }
 
+/// A batch for it, and labels.
+inline auto script_batch() -> std::vector<at::Tensor>
+{
+    return {at::randn({256, 64}), at::randint(10, {256}, at::kLong)};
+}
+
 inline auto to_tensor(at::Tensor t) -> at::Tensor { return t; }
 inline auto to_tensor(c10::IValue const& v) -> at::Tensor { return v.toTensor(); }
 

@@ -9,10 +9,10 @@
 #include <torch/optim/adamw.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <ctime>
 #include <functional>
 #include <limits>
 #include <string>
@@ -61,13 +61,13 @@ public:
         }
         auto const base = memory.live();
         memory.reset_peak();
-        auto const begin = std::chrono::steady_clock::now();
+        auto const begin = std::clock();
         {
             auto const loss = step_(batch);
             loss.backward();
             loss_ = loss.detach();
         }
-        seconds_.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+        seconds_.push_back(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC);
         peak_ = std::max(peak_, memory.peak() - base);
         random_ = generator.get_state();
         optimizer_.step();
@@ -90,8 +90,19 @@ public:
     [[nodiscard]] auto loss() const -> double { return loss_.item().toDouble(); }
     /// Most bytes that a step has taken.
     [[nodiscard]] auto peak() const noexcept -> std::int64_t { return peak_; }
-    /// Forward and backward of the fastest step.
+    /// Processor time of forward and backward of the fastest step.
     [[nodiscard]] auto seconds() const -> double { return *std::min_element(seconds_.begin(), seconds_.end()); }
+    /// Median of the ratios, step by step, to the processor time of `other`, with which it took turns.
+    [[nodiscard]] auto ratio_to(trainee const& other) const -> double
+    {
+        std::vector<double> all;
+        for (std::size_t k = 0; k < seconds_.size(); ++k) {
+            all.push_back(seconds_[k] / other.seconds_[k]);
+        }
+        auto const middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
+        std::nth_element(all.begin(), middle, all.end());
+        return *middle;
+    }
 
 private:
     std::function<at::Tensor(tensors const&)> step_;

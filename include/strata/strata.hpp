@@ -88,6 +88,7 @@
 #include <strata/solve/just_in_time.hpp>
 #include <strata/solve/keep_all.hpp>
 #include <strata/solve/life_table.hpp>
+#include <strata/solve/lighter_order.hpp>
 #include <strata/solve/limits.hpp>
 #include <strata/solve/live_tensors.hpp>
 #include <strata/solve/minimal_order.hpp>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// @brief What users write inside forward, and around it: the same bits in every case, or a refusal that says what to do.
+#include <strata/io/read_plan.hpp>
+#include <strata/io/write_plan.hpp>
 #include <strata/torch/rematerialize.hpp>
 
 #include <ATen/ATen.h>
@@ -210,6 +212,17 @@ TEST_CASE("exact: other types of numbers")
         {at::randn({4, 8}).requires_grad_()});
 }
 
+void autocast(bool on)
+{
+#if TORCH_VERSION_MAJOR < 2
+    at::autocast::set_autocast_cpu_dtype(at::kBFloat16);
+    at::autocast::set_cpu_enabled(on);
+#else
+    at::autocast::set_autocast_dtype(at::kCPU, at::kBFloat16);
+    at::autocast::set_autocast_enabled(at::kCPU, on);
+#endif
+}
+
 TEST_CASE("exact: autocast, with casts that are shared")
 {
     at::manual_seed(1);
@@ -220,11 +233,10 @@ TEST_CASE("exact: autocast, with casts that are shared")
         a->zero_grad();
         b->zero_grad();
         Tensor loss;
-        at::autocast::set_autocast_cpu_dtype(at::kBFloat16);
-        at::autocast::set_cpu_enabled(true);
+        autocast(true);
         loss = g(x);
         at::autocast::clear_cache();
-        at::autocast::set_cpu_enabled(false);
+        autocast(false);
         loss.backward();
         return tensors{loss.detach(), a->weight.grad().clone(), b->bias.grad().clone()};
     };
@@ -454,6 +466,54 @@ TEST_CASE("rematerialize: budgets as a share, of activations alone, and ones tha
         CHECK_THAT(e.what(), Contains("no plan fits 1000 bytes"));
     }
     CHECK_THROWS_WITH(remat::rematerialize(f, {x, x}), Contains("does not take 2 tensors"));
+}
+
+TEST_CASE("rematerialize: a plan that was made before is taken for the same step, and refused for another")
+{
+    at::manual_seed(1);
+    auto const x = at::randn({64, 8});
+    auto const make = [](std::int64_t width) {
+        nn::Linear a(8, width), b(width, 8);
+        return [=](Tensor const& in) mutable { return at::mse_loss(b(at::gelu(at::gelu(at::gelu(a(in))))), in); };
+    };
+    auto const f = make(64);
+    auto const first = remat::rematerialize(f, {x}, {.budget = 70_percent});
+    auto const kept = strata::read_plan_file(strata::write_plan(first.plan(), "step")).value().plan;
+    auto again = remat::rematerialize(make(64), {x}, kept); // another run, other times
+    CHECK(again.plan() == first.plan());
+    CHECK(again.report().budget == first.report().budget);
+    CHECK(again.report().recomputed == first.report().recomputed);
+    CHECK(again.report().measured_peak <= again.report().budget);
+    CHECK(again.report().plan_seconds == 0);
+    (void)again.forward(at::randn({32, 8})); // planned by itself
+    CHECK(again.report().plans == 2);
+    CHECK(again.plan().fingerprint != kept.fingerprint);
+    auto const check_refused = [&](auto const& model, Tensor const& in, auto const& plan, strata::errc code) {
+        try {
+            (void)remat::rematerialize(model, {in}, plan);
+            FAIL_CHECK("not refused");
+        } catch (remat::not_planned const& e) {
+            CHECK(e.why().code == code);
+            CHECK_THAT(e.what(), Contains("plan it anew") || Contains("judge refuses"));
+        }
+    };
+    check_refused(make(65), x, kept, strata::errc::wrong_graph);
+    check_refused(f, at::randn({32, 8}), kept, strata::errc::wrong_graph);
+    auto forged = kept;
+    forged.schedule.steps.pop_back();
+    std::swap(forged.schedule.steps[0], forged.schedule.steps[1]);
+    check_refused(f, x, forged, strata::errc::invalid_plan);
+}
+
+TEST_CASE("rematerialize: a comparison of tensors is asked again in every step")
+{
+    auto const c = at::full({4}, 2.0);
+    auto const f = [=](Tensor const& x) { return at::equal(x, c) ? x.exp() : x.sin(); };
+    auto const x = at::ones({4}).requires_grad_();
+    auto planned = remat::rematerialize(f, {x});
+    CHECK(same_bits(planned.forward(x), x.sin()));
+    CHECK_THROWS_WITH(planned.forward(c.clone().requires_grad_()), Contains("aten::equal: answers otherwise"));
+    CHECK(same_bits(planned.forward(x), x.sin()));
 }
 
 struct doubled : ::torch::autograd::Function<doubled> {

@@ -8,6 +8,8 @@
 #include <strata/pipeline/plan.hpp>
 #include <strata/pipeline/plan_graph.hpp>
 #include <strata/place/check.hpp>
+#include <strata/place/lifetimes.hpp>
+#include <strata/place/placement.hpp>
 #include <strata/problem/effects.hpp>
 #include <strata/problem/fingerprint.hpp>
 #include <strata/problem/lower.hpp>
@@ -39,6 +41,7 @@ public:
         : from_(from)
         , plan_(planned)
         , problem_(from.problem())
+        , lives_(planned.placed() ? planned.placement.lifetimes : lifetimes_of(problem_, planned.schedule))
         , pieces_at_(planned.schedule.steps.size())
         , open_(at(problem_.tensor_count()), none)
         , temporary_(at(from.graph_tensor_count()), none)
@@ -53,9 +56,8 @@ public:
     [[nodiscard]] auto written() -> program
     {
         describe();
-        auto const& lives = plan_.placement.lifetimes;
-        for (std::size_t i = 0; i < lives.size(); ++i) {
-            pieces_at_[lives[i].begin].push_back(i);
+        for (std::size_t i = 0; i < lives_.size(); ++i) {
+            pieces_at_[lives_[i].begin].push_back(i);
         }
         for (auto const& x : plan_.schedule.steps) {
             if (x.action == action::run) {
@@ -109,6 +111,7 @@ private:
                 to_.targets.push_back(from_.owner(t));
             }
         }
+        to_.placed = plan_.placed() || lives_.empty();
         to_.arena = plan_.placement.arena;
         to_.alignment = plan_.placement.alignment;
         to_.promise = plan_.certificate;
@@ -127,8 +130,8 @@ private:
     {
         bytes_t workspace = 0;
         for (auto i : begins) {
-            auto const& x = plan_.placement.lifetimes[i];
-            auto const offset = plan_.placement.offsets[i];
+            auto const& x = lives_[i];
+            auto const offset = plan_.placed() ? plan_.placement.offsets[i] : 0;
             if (x.tensor == none) {
                 workspace = offset;
                 continue;
@@ -190,6 +193,7 @@ private:
     lowering const& from_;
     certified_plan const& plan_;
     problem const& problem_;
+    std::vector<lifetime> lives_;
     program::content to_;
     std::vector<std::vector<std::size_t>> pieces_at_; // per step of the schedule: lifetimes that begin there
     std::vector<std::int32_t> open_;                  // per tensor of the problem: its piece
@@ -222,6 +226,9 @@ template <class = void>
         if (auto const v = validate(p, planned.schedule, planned.certificate.budget); !v.ok()) {
             return fail(errc::invalid_plan,
                         "strata::compile: the judge refuses the plan: " + v.violations.front().message);
+        }
+        if (!planned.placed()) {
+            return {};
         }
         if (auto e = check(p, planned.schedule, placed)) {
             return e;

@@ -22,7 +22,7 @@ template <class>
 class basic_program_writer;
 } // namespace detail
 
-/// One life of a buffer in a program: `bytes` bytes at `offset` in the arena.
+/// One life of a buffer in a program: `bytes` bytes at `offset` in the arena, if the program has one.
 struct memory_piece {
     tensor_id tensor = none; ///< of the graph, the owner of its buffer; `none` for the workspace of one op
     bytes_t bytes = 0;       ///< as the graph says
@@ -72,6 +72,8 @@ public:
     /// Tensors whose buffers are still there after the step, ascending, each the owner of its buffer.
     [[nodiscard]] auto targets() const noexcept -> std::vector<tensor_id> const& { return data_->targets; }
 
+    /// Whether pieces have offsets; those of a plan that was not placed are all 0, see `certified_plan::placed`.
+    [[nodiscard]] auto placed() const noexcept -> bool { return data_->placed; }
     /// Bytes of the slab that holds every piece.
     [[nodiscard]] auto arena() const noexcept -> bytes_t { return data_->arena; }
     /// What every offset and every size is a multiple of.
@@ -100,6 +102,7 @@ private:
         std::vector<tensor_id> targets;
         std::vector<op_id> random_ops; // that are run again, by slot
         op_id stateful_op = none;
+        bool placed = true;
         bytes_t arena = 0;
         bytes_t alignment = 1;
         certificate promise;

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <stdexcept>
 #include <utility>
 
 namespace strata {
@@ -49,9 +50,16 @@ public:
         }
     }
 
-    /// Throws: what the memory source throws when it has no slab of that size.
+    /// Throws: `std::invalid_argument` for a program without offsets; what the memory source throws when it has no slab of
+    /// that size.
     void open(program const& p)
     {
+        if (!p.placed()) {
+            throw std::invalid_argument(
+                "strata::executor: the plan was made without a placement (limits::place = false), "
+                "so that there is no arena for its buffers; plan with one, or run it in "
+                "strata::allocating");
+        }
         size_ = static_cast<std::size_t>(std::max<bytes_t>(p.arena(), 1));
         alignment_ = detail::request_alignment(p.alignment());
         slab_ = static_cast<std::byte*>(static_cast<void*>(from_->allocate(size_, alignment_)));

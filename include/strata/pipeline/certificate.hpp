@@ -96,6 +96,10 @@ struct certified_plan {
     strata::certificate certificate = {};
     strata::placement placement = {};
     std::uint64_t fingerprint = 0; ///< of the problem it was made for; see `fingerprint`
+
+    /// Whether its buffers have offsets in an arena. A plan made without (`limits::place`) has an empty placement, in which
+    /// the alignment alone counts.
+    [[nodiscard]] auto placed() const noexcept -> bool { return !placement.lifetimes.empty(); }
     friend auto operator==(certified_plan const&, certified_plan const&) -> bool = default;
 };
 

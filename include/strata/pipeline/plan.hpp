@@ -81,7 +81,7 @@ enum class patience : std::uint8_t {
 };
 
 /// Places `s`, whose largest load is `load`, within `room` bytes, and then so that it wastes no more than half a percent;
-/// stops when a fixed effort is spent.
+/// stops when a fixed effort is spent. Where no placement is asked for, it is empty and fits anywhere.
 template <class = void>
 [[nodiscard]] auto place_well(problem const& p,
                               schedule const& s,
@@ -94,6 +94,9 @@ template <class = void>
     constexpr std::int64_t least = 100'000;
     constexpr std::int64_t most = 500'000;
     constexpr bytes_t near = 64; // what misses its aim by more than this share of it will hardly get there
+    if (!lim.place) {
+        return placement{.alignment = p.alignment()};
+    }
     auto buffers = lifetimes_of(p, s);
     auto const n = static_cast<std::int64_t>(buffers.size());
     auto const thorough = std::clamp(n * n, least, most);
@@ -149,14 +152,16 @@ template <class Lazy>
                     "strata::plan: solver '" + found.name +
                         "' gave a plan that the judge refuses: " + judged.violations.front().message);
     }
-    now.certificate = {.budget = bytes,
-                       .peak = judged.peak,
-                       .keep_all_peak = with.keep_all_peak(),
-                       .resident = p.resident_bytes(),
-                       .cost = judged.cost,
-                       .base_cost = p.base_cost(),
-                       .lower_bound = lower_bound,
-                       .solver = found.name};
+    // nvcc 13 does not take a braced list that leaves members out.
+    auto& c = now.certificate;
+    c.budget = bytes;
+    c.peak = judged.peak;
+    c.keep_all_peak = with.keep_all_peak();
+    c.resident = p.resident_bytes();
+    c.cost = judged.cost;
+    c.base_cost = p.base_cost();
+    c.lower_bound = lower_bound;
+    c.solver = found.name;
     return now;
 }
 
@@ -300,7 +305,7 @@ template <class Lazy, solver S>
 /// Plans one step: which tensors to keep, which to make again, and where each lives.
 ///
 /// `lim.budget` bounds both the peak and the arena plus the resident bytes. The answer is judged by `validate` and
-/// placed; its certificate holds the proven lower bound. A solver with a stage `polish` (`pipeline`, `default_solver`) then
+/// placed (unless `lim.place` is false: see `certified_plan::placed`); its certificate holds the proven lower bound. A solver with a stage `polish` (`pipeline`, `default_solver`) then
 /// has its plan improved. With a deadline the best plan found by then is returned.
 /// What a larger budget may cost: a plan for a smaller one, made by another call, is never cheaper by more than the gap of
 /// this one, since it fits here too and the bound holds for it. That it is not cheaper at all is promised by `frontier`.

@@ -31,6 +31,9 @@ struct limits {
     std::stop_token cancel = {};                           ///< like a deadline that falls when stop is requested
     std::function<void(progress const&)> on_progress = {}; ///< called on the caller's thread; must not throw
     bytes_t alignment = 0;                                 ///< of sizes and offsets; 0 keeps the problem's own
+    /// Whether every buffer also gets an offset in one arena, which must fit the budget too. Without, only the peak is
+    /// bounded, which is quicker and fits more: for an engine that has its own allocator.
+    bool place = true;
 };
 
 /// Answers "must I stop?" for code that runs under `limits`. Cheap enough for an inner loop.

@@ -62,10 +62,9 @@ public:
     }
     [[nodiscard]] auto is_replay(run_id r) const noexcept -> bool
     {
-        return op_of(r) != none && first_run_[at(op_of(r))] != r;
+        return op_of(r) != none && first_run(op_of(r)) != r;
     }
-    /// The first run of `o`, which is never taken out.
-    [[nodiscard]] auto first_run(op_id o) const noexcept -> run_id { return first_run_[at(o)]; }
+    [[nodiscard]] auto first_run(op_id o) const noexcept -> run_id { return first_run_[at(o)]; } ///< it always stays
     /// The run on `slot`, or `none`.
     [[nodiscard]] auto run_at(std::size_t slot) const noexcept -> run_id { return line_.run_at(slot); }
     /// True while run `r` stands on `slot`. Removals move no run, so this tells whether `r` is still there.

@@ -65,8 +65,7 @@ public:
             }
         }
         auto const step = std::move(step_);
-        step->engine.give(std::move(gradients));
-        step->runs.resume();
+        step->run_backward(std::move(gradients));
         autograd::variable_list all;
         for (auto v : returned_) {
             all.push_back(step->state.gradients[at(v)].take());

@@ -10,6 +10,7 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/enum_tag.h>
 #include <c10/core/Allocator.h>
+#include <c10/core/CPUAllocator.h>
 #include <c10/core/DispatchKeySet.h>
 #include <c10/util/ThreadLocalDebugInfo.h>
 #include <torch/csrc/autograd/function.h>
@@ -59,6 +60,30 @@ public:
         on_change(n);
     }
     [[nodiscard]] auto memoryProfilingEnabled() const -> bool final { return true; }
+};
+
+/// An allocator that answers requests in place of another one, or hands them on.
+class allocator_in_front : public c10::Allocator {
+public:
+    explicit allocator_in_front(c10::Allocator& behind) noexcept
+        : behind_(behind)
+    {
+    }
+    // Libtorch's raw requests want a block that is its own context; where `take` gives another one, they throw.
+    [[nodiscard]] auto raw_deleter() const -> c10::DeleterFnPtr final { return behind_.raw_deleter(); }
+#if TORCH_VERSION_MAJOR < 2
+    [[nodiscard]] auto allocate(std::size_t n) const -> c10::DataPtr final { return take(n); }
+#else
+    [[nodiscard]] auto allocate(std::size_t n) -> c10::DataPtr final { return take(n); }
+    void copy_data(void* to, void const* from, std::size_t n) const final { default_copy_data(to, from, n); }
+#endif
+
+protected:
+    virtual auto take(std::size_t n) const -> c10::DataPtr = 0;
+    [[nodiscard]] auto behind() const noexcept -> c10::Allocator& { return behind_; }
+
+private:
+    c10::Allocator& behind_;
 };
 
 /// State of the generator that ops on the CPU draw from.

@@ -47,7 +47,7 @@ by_positions(std::string_view name, c10::OperatorHandle const& op, ::torch::jit:
 inline void refuse_op(c10::OperatorHandle const& op, ::torch::jit::Stack const& stack)
 {
     std::string_view const name = op.operator_name().name;
-    constexpr std::array numbers{"aten::item", "aten::_local_scalar_dense", "aten::is_nonzero", "aten::equal"};
+    constexpr std::array numbers{"aten::item", "aten::_local_scalar_dense", "aten::is_nonzero"};
     if (std::find(numbers.begin(), numbers.end(), name) != numbers.end()) {
         throw refusal(std::string(name),
                       "reads a number out of a tensor, so that what forward does may depend on data",
@@ -62,6 +62,18 @@ inline void refuse_op(c10::OperatorHandle const& op, ::torch::jit::Stack const& 
     if (std::find(storage.begin(), storage.end(), name) != storage.end()) {
         throw refusal(std::string(name), "exchanges or resizes the storage of a tensor", "make a new tensor instead");
     }
+}
+
+/// Whether an op only tells whether tensors are the same: forward may take another path then, so that its answer is part of
+/// what the plan relies on. Attention of libtorch asks whether query, key and value are one.
+[[nodiscard]] inline auto compares(c10::OperatorName const& name) -> bool { return name.name == "aten::equal"; }
+
+/// Whether an op chooses among its elements. Where some are equal, another run may choose others: what it has chosen is kept.
+[[nodiscard]] inline auto chooses(c10::OperatorName const& name) -> bool
+{
+    static constexpr std::array all{
+        "aten::topk", "aten::sort", "aten::argsort", "aten::kthvalue", "aten::mode", "aten::median", "aten::nanmedian"};
+    return std::find(all.begin(), all.end(), name.name) != all.end();
 }
 
 /// Whether an in-place op fills a tensor without a look at what was in it.

@@ -51,7 +51,13 @@ struct options {
     std::optional<std::chrono::nanoseconds> patience = std::chrono::seconds(3);
     std::size_t plans = 8; ///< kept for different shapes and modes; the one not used for longest goes first
     int repeats = 3;       ///< of each measurement; the least counts
-    int rehearsals = 3;    ///< at most so many trial steps; see `report::rehearsals`
+    /// Trial steps, at most, until no op takes more than planned; a few more where one still exceeds the budget. 0: none, and
+    /// nothing that single ops take in a real step beyond what was measured is known.
+    int rehearsals = 3;
+    /// Gives a step its blocks out of one slab that stays taken between steps, so that the system is not asked for memory
+    /// again and again; on the CPU. Not used where slab and results together would exceed the budget, see
+    /// `report::arena_bytes`. Each plan has its own; a step that begins while another is in flight does without.
+    bool arena = false;
     std::function<std::uint64_t()> mode =
         {}; ///< for a callable: what else the pass depends on; a new value is a new plan
 };
@@ -68,8 +74,9 @@ struct report {
     std::size_t units = 0;                    ///< that the plan is made of, forward only
     std::vector<std::string> recomputed = {}; ///< units that run more than once, by name
     double capture_seconds = 0, profile_seconds = 0, plan_seconds = 0, rehearse_seconds = 0;
-    int rehearsals = 0;    ///< trial steps: after each, what took more memory than measured alone is planned with more
-    std::size_t plans = 0; ///< made so far, for all shapes and modes
+    int rehearsals = 0; ///< trial steps: after each, what took more memory than measured alone is planned with more
+    bytes_t arena_bytes = 0; ///< of the slab that holds the blocks of a step; 0 if there is none
+    std::size_t plans = 0;   ///< made so far, for all shapes and modes
 };
 
 } // namespace strata::torch

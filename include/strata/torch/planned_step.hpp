@@ -7,7 +7,10 @@
 #include <strata/execute/compile.hpp>
 #include <strata/execute/executor.hpp>
 #include <strata/pipeline/plan.hpp>
+#include <strata/problem/fingerprint.hpp>
 #include <strata/problem/lower.hpp>
+#include <strata/problem/lowering.hpp>
+#include <strata/problem/problem.hpp>
 #include <strata/solve/limits.hpp>
 #include <strata/torch/capture.hpp>
 #include <strata/torch/compat.hpp>
@@ -16,6 +19,7 @@
 #include <strata/torch/options.hpp>
 #include <strata/torch/profile.hpp>
 #include <strata/torch/refusal.hpp>
+#include <strata/torch/step_arena.hpp>
 #include <strata/torch/step_graph.hpp>
 #include <strata/torch/step_state.hpp>
 #include <strata/torch/undo.hpp>
@@ -39,15 +43,43 @@ namespace strata::torch::detail {
 /// One step in flight: its state and the executor that runs it.
 class running_step {
 public:
-    running_step(trace const& t, unit_list const& u, step_graph const& g, program const& p, std::vector<at::Tensor> in)
+    running_step(trace const& t,
+                 unit_list const& u,
+                 step_graph const& g,
+                 program const& p,
+                 std::vector<at::Tensor> in,
+                 std::unique_ptr<block_source> memory = nullptr)
         : state(t, u, std::move(in))
         , engine(g, state)
         , runs(p, engine, releasing(g, state))
+        , blocks(std::move(memory))
+        , host(g.host)
     {
     }
+
+    /// Up to the results.
+    void run_forward()
+    {
+        block_source::scope const from(blocks.get());
+        if (host != none) {
+            runs.run_before(host);
+        } else {
+            runs.run();
+        }
+    }
+    /// From the gradients of the results, as `unit_engine::give` takes them, to those that the step returns.
+    void run_backward(std::vector<at::Tensor> seeds)
+    {
+        block_source::scope const from(blocks.get());
+        engine.give(std::move(seeds));
+        runs.resume();
+    }
+
     step_state state;
     unit_engine engine;
     executor<unit_engine, releasing> runs;
+    std::unique_ptr<block_source> blocks; // null: libtorch's own
+    op_id host;
 };
 
 /// A pass with its plan. Does not change once it is made.
@@ -55,9 +87,13 @@ class planned_step {
 public:
     /// Captures `pass`, a callable without arguments that returns its tensors as a flat list and reads `inputs`; measures
     /// it, plans it and tries the plan. Buffers and the random state are afterwards as before.
+    /// With a plan that is `known`, none is looked for.
     /// Throws: `refusal`, `not_planned`, and what `pass` throws.
     template <class F>
-    planned_step(F&& pass, std::vector<at::Tensor> const& inputs, options const& how)
+    planned_step(F&& pass,
+                 std::vector<at::Tensor> const& inputs,
+                 options const& how,
+                 certified_plan const* known = nullptr)
     {
         require_reports();
         undo_log before;
@@ -88,19 +124,34 @@ public:
         said_.profile_seconds = lap(begin);
         bool const all_count = how.budget.counts == counted::activations_and_gradients;
         graph_ = step_writer(trace_, units_, measured, all_count).written();
+        if (known != nullptr) {
+            take_plan(*known);
+            ++said_.rehearsals;
+            (void)rehearse(inputs);
+            before.restore();
+            said_.rehearse_seconds = lap(begin);
+            refuse_excess();
+            place_blocks(how, inputs, before);
+            return;
+        }
         make_plan(how);
         said_.plan_seconds = lap(begin);
-        for (int k = 0; k < how.rehearsals; ++k) {
+        constexpr int more = 10; // than wished for, until the last plan is one that was tried and kept its budget
+        for (int k = 0; k < how.rehearsals + more && how.rehearsals > 0; ++k) {
             ++said_.rehearsals;
             bool const kept = rehearse(inputs);
             before.restore();
             said_.rehearse_seconds += lap(begin);
-            if (kept) {
+            if (kept || (k + 1 >= how.rehearsals && said_.measured_peak <= said_.budget)) {
                 break;
+            }
+            if (k + 1 == how.rehearsals + more) {
+                refuse_excess();
             }
             make_plan(how);
             said_.plan_seconds += lap(begin);
         }
+        place_blocks(how, inputs, before);
     }
     planned_step(planned_step const&) = delete;
     auto operator=(planned_step const&) -> planned_step& = delete;
@@ -116,12 +167,10 @@ public:
     /// Runs a step up to its results.
     [[nodiscard]] auto begin(std::vector<at::Tensor> inputs) const -> std::unique_ptr<running_step>
     {
-        auto x = std::make_unique<running_step>(trace_, units_, graph_, *program_, std::move(inputs));
-        if (has_backward()) {
-            x->runs.run_before(graph_.host);
-        } else {
-            x->runs.run();
-        }
+        auto blocks = said_.arena_bytes > 0 ? std::make_unique<block_replayer>(arena_, slab_) : nullptr;
+        auto x =
+            std::make_unique<running_step>(trace_, units_, graph_, *program_, std::move(inputs), std::move(blocks));
+        x->run_forward();
         return x;
     }
 
@@ -178,26 +227,68 @@ private:
                                                                         : b.amount;
     }
 
-    void make_plan(options const& how)
+    [[nodiscard]] auto lowered() const -> lowering
     {
         std::vector<cost_t> costs;
         for (auto const& x : graph_.plain.ops) {
             costs.push_back(x.cost);
         }
-        auto const low = lower(graph_, table_cost(std::move(costs)), {.alignment = 64});
+        auto low = lower(graph_, table_cost(std::move(costs)), {.alignment = 64});
         if (!low) {
             throw not_planned(low.error());
         }
-        auto const& p = low->problem();
+        return *std::move(low);
+    }
+
+    /// What the step is, whatever was measured: times, and temporaries of ops, differ from run to run.
+    [[nodiscard]] static auto structure(problem const& p) -> std::uint64_t
+    {
+        auto spec = p.spec();
+        for (auto& x : spec.ops) {
+            x.cost = 0;
+            x.workspace = 0;
+        }
+        return fingerprint(problem::make(std::move(spec)).value());
+    }
+
+    /// Takes a plan that was made before. Throws: `not_planned` if it is for another step.
+    void take_plan(certified_plan plan)
+    {
+        auto const low = lowered();
+        if (auto const mine = structure(low.problem()); plan.fingerprint != mine) {
+            throw not_planned(fail(errc::wrong_graph,
+                                   "the plan was made for a step with fingerprint " + std::to_string(plan.fingerprint) +
+                                       ", but this model does on these inputs one with " + std::to_string(mine) +
+                                       "; plan it anew"));
+        }
+        plan.fingerprint = fingerprint(low.problem());
+        adopt(low, std::move(plan));
+    }
+    void refuse_excess() const
+    {
+        if (said_.measured_peak > said_.budget) {
+            throw not_planned(fail(errc::invalid_plan,
+                                   "with this plan the step takes " + std::to_string(said_.measured_peak) +
+                                       " bytes here, its budget is " + std::to_string(said_.budget) +
+                                       "; plan it anew, or with a larger budget"));
+        }
+    }
+
+    void make_plan(options const& how)
+    {
+        auto const low = lowered();
+        auto const& p = low.problem();
         auto const within = [&](strata::budget b) {
             // No deadline, which would be used up: time that is not needed is not spent.
             auto const stop = std::make_unique<std::stop_source>(); // g++ 12 warns of one on the stack
             auto const begin = clock::now();
-            return strata::plan(p, {.budget = b, .cancel = stop->get_token(), .on_progress = [&](progress const&) {
-                                        if (how.patience && clock::now() - begin > *how.patience) {
-                                            stop->request_stop();
-                                        }
-                                    }});
+            auto const look = [&](progress const&) {
+                if (how.patience && clock::now() - begin > *how.patience) {
+                    stop->request_stop();
+                }
+            };
+            // Libtorch takes its blocks one by one, so that an arena would be planned for nobody.
+            return strata::plan(p, {.budget = b, .cancel = stop->get_token(), .on_progress = look, .place = false});
         };
         auto made = within(budget_of(p, how.budget));
         for (bytes_t least = 0; !made && how.or_least;) {
@@ -211,12 +302,20 @@ private:
         if (!made) {
             throw not_planned(std::move(made).error());
         }
-        auto compiled = compile(*low, *made);
+        adopt(low, *std::move(made));
+    }
+
+    /// Makes `made`, a plan of `low`, ready to run, and says what it promises.
+    void adopt(lowering const& low, certified_plan made)
+    {
+        auto const& p = low.problem();
+        auto compiled = compile(low, made);
         if (!compiled) {
             throw not_planned(std::move(compiled).error());
         }
+        made.fingerprint = structure(p);
         uncounted_ = uncounted(p);
-        auto const& c = made->certificate;
+        auto const& c = made.certificate;
         said_.budget = c.budget - (c.budget == max_bytes ? 0 : uncounted_);
         said_.planned_peak = c.peak - uncounted_;
         said_.plain_peak = c.keep_all_peak - uncounted_;
@@ -232,7 +331,7 @@ private:
         std::sort(names.begin(), names.end());
         names.erase(std::unique(names.begin(), names.end()), names.end());
         resident_ = p.resident_bytes();
-        plan_ = std::make_unique<certified_plan>(*std::move(made));
+        plan_ = std::make_unique<certified_plan>(std::move(made));
         program_ = std::make_unique<program>(*std::move(compiled));
     }
 
@@ -266,6 +365,27 @@ private:
         return kept;
     }
 
+    /// Writes down which blocks a trial step takes, and finds their places, if they are wanted and fit.
+    void place_blocks(options const& how, std::vector<at::Tensor> const& inputs, undo_log& before)
+    {
+        if (!how.arena) {
+            return;
+        }
+        diverting_allocator::install();
+        auto recorder = std::make_unique<block_recorder>();
+        auto const& written = *recorder;
+        running_step x(trace_, units_, graph_, *program_, inputs, std::move(recorder));
+        x.run_forward();
+        if (has_backward()) {
+            x.run_backward(ones(x.state));
+        }
+        arena_ = arena_layout::of(written.blocks());
+        before.restore();
+        if (arena_.bytes <= said_.budget - (arena_.escaped - uncounted_)) {
+            said_.arena_bytes = arena_.bytes;
+        }
+    }
+
     [[nodiscard]] auto ones(step_state const& s) const -> std::vector<at::Tensor>
     {
         at::NoGradGuard const guard;
@@ -284,9 +404,11 @@ private:
     report said_;
     std::unique_ptr<certified_plan> plan_;
     std::unique_ptr<program> program_;
-    std::vector<char> read_again_; // per group
-    bytes_t resident_ = 0;         // tensors that the plan counts as always there
-    bytes_t uncounted_ = 0;        // part of them that the user's budget does not count
+    arena_layout arena_;
+    mutable std::shared_ptr<step_slab> slab_; // between steps
+    std::vector<char> read_again_;            // per group
+    bytes_t resident_ = 0;                    // tensors that the plan counts as always there
+    bytes_t uncounted_ = 0;                   // part of them that the user's budget does not count
 };
 
 } // namespace strata::torch::detail

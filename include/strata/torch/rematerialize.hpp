@@ -94,6 +94,12 @@ public:
     {
         prepare(sample);
     }
+    rematerialized(M model, std::vector<at::Tensor> const& sample, certified_plan const& plan, options how)
+        : model_(std::move(model))
+        , how_(std::move(how))
+    {
+        prepare(sample, plan);
+    }
 
     /// As `forward` of the model. The first call with new shapes, types, flags or gradient mode plans anew.
     /// Throws: what the model throws; `refusal`; `not_planned`.
@@ -112,6 +118,19 @@ public:
     /// Plans for inputs like `sample` now, if that has not happened yet.
     /// Throws: as `forward`; `std::invalid_argument` if the model does not take that many tensors.
     void prepare(std::vector<at::Tensor> const& sample) { prepare_for(sample, std::make_index_sequence<9>()); }
+    /// The same with a plan that was made before, in another run or by another process.
+    /// Throws: also `not_planned` if that was for another model or other inputs, or if the step takes more here.
+    void prepare(std::vector<at::Tensor> const& sample, certified_plan const& plan)
+    {
+        known_ = &plan;
+        try {
+            prepare(sample);
+        } catch (...) {
+            known_ = nullptr;
+            throw;
+        }
+        known_ = nullptr;
+    }
 
     /// What is known about the plan that was used last. Valid until the next call.
     [[nodiscard]] auto report() const -> torch::report
@@ -120,6 +139,7 @@ public:
         r.plans = made_;
         return r;
     }
+    /// That plan. Its fingerprint says what the step is, not how long it takes, so that a plan can be kept for later runs.
     [[nodiscard]] auto plan() const -> certified_plan const& { return plans_.front().step->plan(); }
     /// The step of that plan as a task graph, to lower, to write, or to plan again.
     [[nodiscard]] auto graph() const -> auto const& { return plans_.front().step->graph(); }
@@ -166,7 +186,7 @@ private:
             shape = std::make_shared<answer>(std::move(y));
             return flat;
         };
-        auto step = std::make_shared<detail::planned_step const>(pass, std::vector<at::Tensor>{x...}, how_);
+        auto step = std::make_shared<detail::planned_step const>(pass, std::vector<at::Tensor>{x...}, how_, known_);
         auto fixed = fixed_of(*step);
         plans_.push_front({key, std::move(step), std::move(fixed), std::move(shape), &detail::type_tag<answer>});
         ++made_;
@@ -219,7 +239,8 @@ private:
 
     M model_;
     options how_;
-    std::list<entry> plans_; // the one used last in front
+    certified_plan const* known_ = nullptr; // while `prepare` has one
+    std::list<entry> plans_;                // the one used last in front
     std::size_t made_ = 0;
 };
 
@@ -234,6 +255,19 @@ template <class M>
 [[nodiscard]] auto rematerialize(M model, std::vector<at::Tensor> const& sample, options how = {}) -> rematerialized<M>
 {
     return rematerialized<M>(std::move(model), sample, std::move(how));
+}
+
+/// The same with `plan`, which was made before for this model and inputs like these: by another process, or in an earlier
+/// run and kept in a file (`strata::write_plan`, `strata::read_plan_file`). Its budget holds; only other inputs are planned
+/// by `how`.
+/// Throws: `not_planned` also if the plan was made for another step (`errc::wrong_graph`), or if the step takes more memory
+/// here than its budget allows (`errc::invalid_plan`).
+template <class M>
+[[nodiscard]] auto
+rematerialize(M model, std::vector<at::Tensor> const& sample, certified_plan const& plan, options how = {})
+    -> rematerialized<M>
+{
+    return rematerialized<M>(std::move(model), sample, plan, std::move(how));
 }
 
 } // namespace strata::torch

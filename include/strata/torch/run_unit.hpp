@@ -5,6 +5,7 @@
 
 #include <strata/torch/compat.hpp>
 #include <strata/torch/local_graph.hpp>
+#include <strata/torch/refusal.hpp>
 #include <strata/torch/saved_tensors.hpp>
 #include <strata/torch/step_state.hpp>
 #include <strata/torch/trace.hpp>
@@ -92,6 +93,11 @@ inline void run_forward(step_state& s, std::int32_t i, forward_mode how)
             }
         }
         op.handle.callBoxed(&stack);
+        if (op.expected.isBool() && stack[0].toBool() != op.expected.toBool()) {
+            throw refusal(op.name(),
+                          "answers otherwise than when forward was captured, which may do other ops now",
+                          "compare tensors outside of forward, and tell the two cases apart by options::mode");
+        }
         auto const take = [&](std::int32_t v, at::Tensor const& y) {
             if (v != none && made < u.locals.size() && u.locals[made] == v) {
                 local[made++] = y;

@@ -192,6 +192,7 @@ private:
         e |= u.random ? effects(effect::random) : effects();
         e |= u.stateful ? effects(effect::stateful) : effects();
         e |= u.once ? effects(effect::once) : effects();
+        e |= u.chooses ? effects(effect::nondeterministic) : effects();
         return e;
     }
 

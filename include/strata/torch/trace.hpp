@@ -68,6 +68,7 @@ struct captured_op {
     std::vector<answer> answers;
     std::vector<std::int32_t> writes;     ///< groups it changes in place
     std::vector<std::int32_t> statistics; ///< groups of running statistics that it updates, though its schema is silent
+    c10::IValue expected;                 ///< of an op that compares: what it answered
     bool random = false;
     bool grad_mode = true;
     [[nodiscard]] auto name() const -> std::string const& { return handle.operator_name().name; }

@@ -3,6 +3,7 @@
 /// @brief Describes a group of ops as a planning unit: what it reads, makes and changes, and what others read of it.
 #pragma once
 
+#include <strata/torch/op_rules.hpp>
 #include <strata/torch/trace.hpp>
 #include <strata/torch/units.hpp>
 #include <strata/units.hpp>
@@ -39,6 +40,7 @@ public:
             auto const& x = t_.ops[at(o)];
             u.name += (u.name.empty() ? "" : "+") + x.name().substr(x.name().rfind(':') + 1);
             u.random = u.random || x.random;
+            u.chooses = u.chooses || chooses(x.handle.operator_name());
             u.stateful = u.stateful || !x.statistics.empty();
             std::vector<std::int32_t> reads;
             for_each_argument(x, [&](auto v) {

@@ -35,6 +35,7 @@ struct unit {
     bool random = false;
     bool stateful = false; ///< running statistics
     bool once = false;     ///< must not run again
+    bool chooses = false;  ///< might choose otherwise if it ran again
 };
 
 /// The units of a pass, in the order they run; backward runs them the other way round.

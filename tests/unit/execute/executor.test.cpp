@@ -302,6 +302,33 @@ TEST_CASE("executor: an arena asks once for as much as was planned, an allocator
     CHECK_THROWS_AS(executor(p, e, memory), std::bad_alloc);
 }
 
+TEST_CASE("executor: a plan without a placement runs where each buffer is by itself, and in no arena")
+{
+    aliased const s;
+    auto const low = lowered(s.builder.build().value(), 64);
+    auto const planned = plan(low.problem(), {.place = false}).value();
+    CHECK_FALSE(planned.placed());
+    auto const p = compile(low, planned).value();
+    CHECK_FALSE(p.placed());
+    auto const placed = compile(low, plan(low.problem()).value()).value();
+    CHECK(placed.placed());
+    CHECK(p.instructions() == placed.instructions());
+    note_taker e;
+    test::counting_memory memory;
+    CHECK_THROWS_WITH(executor(p, e, memory),
+                      Contains("made without a placement") && Contains("run it in strata::allocating"));
+    CHECK(memory.asked() == 0);
+    executor step(p, e, allocating(memory));
+    step.run();
+    CHECK(step.memory().peak_bytes() == planned.certificate.peak - planned.certificate.resident);
+    auto forged = planned;
+    forged.placement.alignment = 24;
+    CHECK_FALSE(compile(low, forged));
+    forged = planned;
+    forged.certificate.budget = planned.certificate.peak - 1;
+    CHECK(compile(low, forged).error().code == errc::invalid_plan);
+}
+
 /// Op `o` takes `(o + 1) * 50` microseconds and uses `o` bytes of scratch.
 struct slow_engine {
     std::vector<tensor_id> outputs;

@@ -492,11 +492,37 @@ TEST_CASE("plan: bytes that fit in sum but not in one piece are planned again, o
         REQUIRE(made.error().limit->known_feasible);
         auto const enough = *made.error().limit->known_feasible;
         CHECK(enough > peak);
+        auto without = within(peak);
+        without.place = false;
+        auto const unplaced = plan(p, without);
+        REQUIRE(unplaced);
+        judge_unplaced(p, *unplaced, peak);
+        CHECK_FALSE(unplaced->placed());
         auto const again = plan(p, within(enough));
         REQUIRE(again);
         judge_plan(p, *again, enough);
     }
     CHECK(in_pieces > 0);
+}
+
+TEST_CASE("plan: without a placement the peak alone is bounded, and everything else holds")
+{
+    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+        auto const p = varied_problem(seed, 40);
+        for (auto const share : {1.0, 0.7, 0.5}) {
+            CAPTURE(seed, share);
+            auto lim = within_share(share);
+            auto const placed = plan(p, lim);
+            lim.place = false;
+            auto const made = plan(p, lim);
+            REQUIRE((made || !placed)); // never fewer plans
+            if (made) {
+                judge_unplaced(p, *made, made->certificate.budget);
+                CHECK_FALSE(made->placed());
+                CHECK(made->placement == placement{.alignment = p.alignment()});
+            }
+        }
+    }
 }
 
 } // namespace pipeline_plan_test
