@@ -116,7 +116,7 @@ public:
         return direct != never ? direct : indirect_use(t);
     }
 
-    /// What is gone and must be made again to run `o`.
+    /// What is gone and must be made again to run `o`, each tensor once.
     [[nodiscard]] auto missing(op_id o) -> std::vector<tensor_id>
     {
         std::vector<tensor_id> all;
@@ -125,9 +125,11 @@ public:
         for (std::size_t i = 0; i < ops_.size(); ++i) {
             for (auto u : p_->inputs(ops_[i])) {
                 auto const maker = p_->producers(u).front();
-                if (tensors_[at(u)].live || !tensors_[at(u)].again) {
+                auto& x = tensors_[at(u)];
+                if (x.live || !x.again || x.listed == round_) {
                     continue;
                 }
+                x.listed = round_;
                 all.push_back(u);
                 if (stamp_[at(maker)] != round_) {
                     stamp_[at(maker)] = round_;
@@ -149,6 +151,7 @@ private:
         std::uint32_t next = 0;    // index of the next reader
         std::size_t place = 0;     // in `there_`, while live
         op_id indirect = none;     // first use of a gone tensor that this one makes again
+        std::int32_t listed = 0;   // round in which it was found missing
         double cost = 0;           // of making it again; infinite if it cannot be
     };
     static constexpr double free_op_cost = 1e-3; // a replay of no cost still takes a step
