@@ -15,7 +15,7 @@
 
 namespace strata {
 
-/// Cuts, then greedy, and of small problems the optimum; where that ends more than 1 % of the step's cost above the bound,
+/// Cuts, then greedy, and of small problems the optimum; where that ends more than 1.5 % of the step's cost above the bound,
 /// a few walks within the budget, and where nothing fits, a short look for what needs few bytes. `thorough` looks longer.
 /// `plan` polishes what is found as long as a deadline allows.
 struct default_solver {
@@ -32,7 +32,7 @@ struct default_solver {
         if (!on.done()) {
             exhaustive{}.solve(on);
         }
-        budgeted{.runs = 20'000, .worth_it = 0.01, .random_keys = false}.solve(on);
+        budgeted{.runs = 20'000, .worth_it = 0.015, .random_keys = false}.solve(on);
         minimum_memory{.runs = 30'000}.solve(on);
     }
 };
