@@ -54,7 +54,7 @@ struct answer {
     double seconds = 0;   ///< the fastest of the repeats: the machine does other things too
     double arena_over_peak = 1;
     std::string solver = {};
-    int refused = 0; ///< plans that the judge does not accept, and errors other than that nothing fits
+    int refused = 0; ///< plans that the judge does not accept, and errors other than that nothing fits or time was up
 };
 
 /// What `plan` makes of `p` under `bytes`, as often as `repeats` says.
@@ -73,7 +73,7 @@ template <solver S>
         auto const made = plan(p, lim, s);
         a.seconds = std::min(a.seconds, seconds_since(begin));
         if (!made) {
-            if (made.error().code != errc::infeasible) {
+            if (made.error().code != errc::infeasible && !(deadline && made.error().code == errc::deadline)) {
                 std::cerr << made.error().message << '\n';
                 ++a.refused;
             }

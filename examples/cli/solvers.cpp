@@ -6,10 +6,12 @@
 #include <strata/pipeline/hierarchical.hpp>
 #include <strata/pipeline/thorough.hpp>
 #include <strata/solve/block_dp.hpp>
+#include <strata/solve/budgeted.hpp>
 #include <strata/solve/chain_dp.hpp>
 #include <strata/solve/cut.hpp>
 #include <strata/solve/greedy.hpp>
 #include <strata/solve/keep_all.hpp>
+#include <strata/solve/minimum_memory.hpp>
 #include <strata/solve/priced_cuts.hpp>
 #include <strata/solve/recompute_all.hpp>
 #include <strata/solve/sqrt_checkpoint.hpp>
@@ -44,7 +46,8 @@ constexpr auto entry(std::string_view what) -> solver_entry
 }
 
 constexpr std::array every_solver{
-    entry<strata::default_solver>("cut, greedy, and exhaustive for small graphs; used unless told otherwise"),
+    entry<strata::default_solver>(
+        "cut, greedy, exhaustive for small graphs, walks for small budgets; used unless told otherwise"),
     entry<strata::thorough>(
         "the default's, priced cuts, blocks under dynamic programming, separators: for small budgets"),
     entry<strata::cut>("minimum cuts at the tightest moments, then repair and fill"),
@@ -54,6 +57,8 @@ constexpr std::array every_solver{
     entry<rockmate>("blocks between cut points under dynamic programming (Rockmate)"),
     entry<hiremate>("nested blocks, one option each (HiRemate's partition)"),
     entry<strata::tree_width>("separators, for the smallest budgets"),
+    entry<strata::budgeted>("walks that drop what is worth least when an op does not fit, for small budgets"),
+    entry<strata::minimum_memory>("walks that need few bytes, whatever they cost"),
     entry<strata::exhaustive>("every order that could matter, of small graphs only"),
     entry<strata::sqrt_checkpoint>("keeps every k-th cut of the forward pass (Chen)"),
     entry<strata::recompute_all>("keeps nothing that can be made again"),

@@ -73,12 +73,15 @@
 #include <strata/schedule/validate.hpp>
 #include <strata/schedule/verdict.hpp>
 #include <strata/solve/alike_ops.hpp>
+#include <strata/solve/budgeted.hpp>
+#include <strata/solve/budgeted_walk.hpp>
 #include <strata/solve/concepts.hpp>
 #include <strata/solve/cut.hpp>
 #include <strata/solve/cut_seeds.hpp>
 #include <strata/solve/default_solver.hpp>
 #include <strata/solve/disturb.hpp>
 #include <strata/solve/exhaustive.hpp>
+#include <strata/solve/fetching_walk.hpp>
 #include <strata/solve/fill.hpp>
 #include <strata/solve/greedy.hpp>
 #include <strata/solve/idle_replays.hpp>
@@ -87,7 +90,9 @@
 #include <strata/solve/life_table.hpp>
 #include <strata/solve/lighter_order.hpp>
 #include <strata/solve/limits.hpp>
+#include <strata/solve/live_tensors.hpp>
 #include <strata/solve/minimal_order.hpp>
+#include <strata/solve/minimum_memory.hpp>
 #include <strata/solve/order_editor.hpp>
 #include <strata/solve/polish.hpp>
 #include <strata/solve/priced_cuts.hpp>

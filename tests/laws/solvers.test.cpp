@@ -3,10 +3,12 @@
 #include <strata/pipeline/frontier.hpp>
 #include <strata/pipeline/plan.hpp>
 #include <strata/pipeline/thorough.hpp>
+#include <strata/solve/budgeted.hpp>
 #include <strata/solve/chain_dp.hpp>
 #include <strata/solve/cut.hpp>
 #include <strata/solve/greedy.hpp>
 #include <strata/solve/keep_all.hpp>
+#include <strata/solve/minimum_memory.hpp>
 #include <strata/solve/polish.hpp>
 #include <strata/solve/portfolio.hpp>
 #include <strata/solve/priced_cuts.hpp>
@@ -55,10 +57,12 @@ TEMPLATE_TEST_CASE("every solver obeys the laws of solvers",
                    keep_all,
                    recompute_all,
                    sqrt_checkpoint,
+                   budgeted,
                    chain_dp,
                    cut,
                    greedy,
                    exhaustive,
+                   minimum_memory,
                    priced_cuts,
                    tree_width,
                    several,

@@ -15,6 +15,7 @@
 #include <strata/solve/concepts.hpp>
 #include <strata/solve/keep_all.hpp>
 #include <strata/solve/limits.hpp>
+#include <strata/solve/minimum_memory.hpp>
 #include <strata/solve/order_editor.hpp>
 #include <strata/solve/recompute_all.hpp>
 #include <strata/solve/repair.hpp>
@@ -200,7 +201,7 @@ private:
                 lowest = std::min(lowest, mend.lowest_peak() + p_->resident_bytes());
             }
         }
-        return lowest;
+        return p_->op_count() <= quick ? least_walk_peak<Lazy>(*p_, least_.bytes, lowest, stop) : lowest;
     }
 
     /// `how`: how `least` was proven, if not by the need of one op.

@@ -8,8 +8,10 @@
 #include <strata/partition/whole.hpp>
 #include <strata/pipeline/hierarchical.hpp>
 #include <strata/solve/block_dp.hpp>
+#include <strata/solve/budgeted.hpp>
 #include <strata/solve/cut.hpp>
 #include <strata/solve/default_solver.hpp>
+#include <strata/solve/minimum_memory.hpp>
 #include <strata/solve/polish.hpp>
 #include <strata/solve/portfolio.hpp>
 #include <strata/solve/priced_cuts.hpp>
@@ -44,6 +46,8 @@ struct thorough {
         if (!on.done() && (!on.best() || on.subject().op_count() <= short_step)) {
             tree_width{}.solve(on);
         }
+        budgeted{.runs = 100'000}.solve(on);
+        minimum_memory{.runs = 200'000}.solve(on);
     }
 };
 

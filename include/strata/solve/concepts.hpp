@@ -35,9 +35,9 @@ concept proposing_solver = requires(S const& s, search& on) {
 ///             problem, budget and seed give the same proposals.
 /// Not needed: a proposal that fits the budget (`search` repairs it), or is good (`search` keeps the best).
 /// Cost:       `solve` runs once per plan; a maker of a proposal may run on another thread.
-/// Models:     `chain_dp`, `checkmate<B>`, `cut`, `default_solver`, `exhaustive`, `greedy`, `hierarchical<P, S, M>`, `keep_all`,
-///             `pipeline<P, S, M, R>`, `polish`, `portfolio<S...>`, `priced_cuts`, `recompute_all`, `sqrt_checkpoint`,
-///             `thorough`, `tree_width`.
+/// Models:     `budgeted`, `chain_dp`, `checkmate<B>`, `cut`, `default_solver`, `exhaustive`, `greedy`,
+///             `hierarchical<P, S, M>`, `keep_all`, `minimum_memory`, `pipeline<P, S, M, R>`, `polish`,
+///             `portfolio<S...>`, `priced_cuts`, `recompute_all`, `sqrt_checkpoint`, `thorough`, `tree_width`.
 /// Near miss:  a solver whose `solve` is not const, or returns the order instead of proposing it.
 template <class S>
 concept solver = detail::named_solver<S> && detail::proposing_solver<S>;

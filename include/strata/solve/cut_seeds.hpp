@@ -98,14 +98,21 @@ public:
         return dear;
     }
 
+    /// What a choice drops: by tensor, 1 or 0.
+    [[nodiscard]] auto dropped(std::size_t choice) const -> std::vector<char>
+    {
+        std::vector<char> marks(index(p_->tensor_count()), 0);
+        for (auto t : points_[choice].dropped) {
+            marks[index(t)] = 1;
+        }
+        return marks;
+    }
+
     /// The just-in-time order of a choice. It may exceed the budget elsewhere; `repair` sees to that.
     [[nodiscard]] auto order(std::size_t choice) const -> run_order
     {
-        std::vector<char> dropped(index(p_->tensor_count()), 0);
-        for (auto t : points_[choice].dropped) {
-            dropped[index(t)] = 1;
-        }
-        return just_in_time(*p_, cut_.at(), [&](tensor_id t) { return dropped[index(t)] == 0; });
+        auto const gone = dropped(choice);
+        return just_in_time(*p_, cut_.at(), [&](tensor_id t) { return gone[index(t)] == 0; });
     }
 
 private:

@@ -3,9 +3,11 @@
 /// @brief The solver that plans unless told otherwise.
 #pragma once
 
+#include <strata/solve/budgeted.hpp>
 #include <strata/solve/cut.hpp>
 #include <strata/solve/exhaustive.hpp>
 #include <strata/solve/greedy.hpp>
+#include <strata/solve/minimum_memory.hpp>
 #include <strata/solve/polish.hpp>
 #include <strata/solve/search.hpp>
 
@@ -13,8 +15,9 @@
 
 namespace strata {
 
-/// Cuts, then greedy, and of small problems the optimum; no more of it than the bound leaves to gain. `plan` polishes what
-/// it finds as long as a deadline allows.
+/// Cuts, then greedy, and of small problems the optimum; where that ends more than 1.5 % of the step's cost above the bound,
+/// a few walks within the budget, and where nothing fits, a short look for what needs few bytes. `thorough` looks longer.
+/// `plan` polishes what is found as long as a deadline allows.
 struct default_solver {
     strata::polish polish = {0, true};
 
@@ -29,6 +32,8 @@ struct default_solver {
         if (!on.done()) {
             exhaustive{}.solve(on);
         }
+        budgeted{.runs = 20'000, .worth_it = 0.015, .random_keys = false}.solve(on);
+        minimum_memory{.runs = 30'000}.solve(on);
     }
 };
 

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// @brief Orders that need few bytes, whatever they cost: for budgets near the least that a step can do with.
+#pragma once
+
+#include <strata/problem/problem.hpp>
+#include <strata/schedule/profile.hpp>
+#include <strata/schedule/schedule.hpp>
+#include <strata/solve/budgeted_walk.hpp>
+#include <strata/solve/concepts.hpp>
+#include <strata/solve/fetching_walk.hpp>
+#include <strata/solve/limits.hpp>
+#include <strata/units.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace strata {
+
+/// A peak, resident bytes included, that some order has: at most `known`, at least `least`, as small as halving the interval
+/// finds with walks under ever fewer bytes. Complexity: about ten `budgeted_walk`s for each of a few patiences.
+template <class Lazy = void>
+[[nodiscard]] auto least_walk_peak(problem const& p, bytes_t least, bytes_t known, stop_watch const& stop = {})
+    -> bytes_t
+{
+    constexpr bytes_t fine = 200; // an interval of so small a share of its lower end is small enough
+    auto const resident = p.resident_bytes();
+    basic_budgeted_walk<Lazy> walk(p);
+    auto no = std::max(resident, least) - 1;
+    for (auto next = no + 1; known - no > 1 + no / fine && !stop.expired(); next = no + (known - no) / 2) {
+        bool found = false;
+        for (double patience : {1.0, 0.5, 0.0}) {
+            if (auto const order = walk({.capacity = next - resident, .patience = patience}, stop)) {
+                known = std::min(known, peak_of(p, *order));
+                found = true;
+                break;
+            }
+        }
+        no = found ? no : next;
+    }
+    return known;
+}
+
+/// Proposes walks that drop what is used last, and where none fits, ones that fetch what later ops need while there is room
+/// (see `fetching_walk`). Does nothing when there is a plan.
+struct minimum_memory {
+    std::int64_t runs = 1'000'000; ///< of each search for fetches, see `fetch_options`
+
+    [[nodiscard]] static constexpr auto name() noexcept -> std::string_view { return "minimum_memory"; }
+    template <class Lazy>
+    void solve(basic_search<Lazy>& on) const
+    {
+        if (on.best() || on.done()) {
+            return;
+        }
+        std::vector<proposal> seeds;
+        for (double patience : {1.0, 0.5, 0.0, 0.75, 0.25}) {
+            seeds.push_back(
+                {.make = [&on,
+                          patience] { return basic_budgeted_walk<Lazy>(on.subject())(under(on, patience), on.stop()); },
+                 .name = "minimum_memory"});
+        }
+        on.propose(seeds);
+        for (double patience : {1.0, 0.5, 0.0}) {
+            if (!on.best() && !on.done()) {
+                on.propose({.make =
+                                [this, &on, patience] {
+                                    return basic_fetching_walk<Lazy>(
+                                        on.subject(), under(on, patience), {.runs = runs}, on.stop())();
+                                },
+                            .name = "minimum_memory"});
+            }
+        }
+    }
+
+private:
+    template <class Lazy>
+    [[nodiscard]] static auto under(basic_search<Lazy> const& on, double patience) -> walk_options
+    {
+        return {.capacity = on.budget() - on.subject().resident_bytes(), .patience = patience};
+    }
+};
+
+} // namespace strata

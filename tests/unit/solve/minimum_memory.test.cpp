@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <strata/bound/minimum_budget.hpp>
+#include <strata/pipeline/planner.hpp>
+#include <strata/schedule/profile.hpp>
+#include <strata/solve/keep_all.hpp>
+#include <strata/solve/minimum_memory.hpp>
+
+#include <chrono>
+#include <cstdint>
+
+#include "tests/support/catch.hpp"
+#include "tests/support/problems.hpp"
+#include "tests/support/random_problem.hpp"
+
+namespace solve_minimum_memory_test {
+
+using namespace strata;
+using namespace strata::test;
+
+TEST_CASE("a chain is walked within few bytes more than its largest op needs")
+{
+    auto const p = make(training_chain_spec(64));
+    auto const least = minimum_budget(p).bytes;
+    auto const known = peak_of(p, keep_all_order(p));
+    auto const peak = least_walk_peak(p, least, known);
+    CHECK(peak >= least);
+    CHECK(peak <= least + 6); // of 66; at most four runs an op rule out fewer checkpoints
+    CHECK(least_walk_peak(p, least, least) == least);
+    CHECK(least_walk_peak(p, least, known, stop_watch({.deadline = std::chrono::nanoseconds(0)})) == known);
+}
+
+TEST_CASE("minimum_memory: finds what needs a fetch, and does nothing when there is a plan")
+{
+    problem_spec s;
+    auto const wide = add_tensor(s, 7);
+    auto const narrow = add_tensor(s, 1);
+    auto const gradient = add_tensor(s, 4);
+    auto const y = add_tensor(s, 1);
+    add_op(s, 1, {}, {wide});
+    add_op(s, 1, {wide}, {narrow});
+    add_op(s, 1, {}, {}, {}, 8);
+    add_op(s, 1, {}, {gradient}, effect::once);
+    add_op(s, 1, {narrow, gradient}, {y});
+    s.targets = {y};
+    auto const p = make(std::move(s));
+    strata::detail::planner const with(p);
+    auto const ask = [&](bytes_t bytes) {
+        return with.best_order(bytes, with.analyse(bytes, {}).value(), {}, {}, minimum_memory{}, nullptr);
+    };
+    auto const tight = ask(8);
+    REQUIRE(tight);
+    CHECK(tight->name == "minimum_memory");
+    CHECK(peak_of(p, tight->order) == 8);
+    auto const roomy = ask(9);
+    REQUIRE(roomy);
+    CHECK(roomy->name == "keep_all");
+}
+
+} // namespace solve_minimum_memory_test
