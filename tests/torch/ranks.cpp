@@ -78,7 +78,7 @@ public:
             at::manual_seed(1);
             return finetune::make_model(name, finetune::size::small);
         };
-        at::manual_seed(10 + me_); // data of its own
+        at::manual_seed(10U + static_cast<std::uint64_t>(me_)); // data of its own
         std::vector<std::vector<Tensor>> data;
         for (int k = 0; k < 3; ++k) {
             data.push_back(finetune::make_batch(name, finetune::size::small));
@@ -103,7 +103,7 @@ public:
         auto const train = [&](auto& m, auto&& step) {
             std::vector<Tensor> all;
             ::torch::optim::AdamW optimizer(m->parameters(), ::torch::optim::AdamWOptions(1e-3));
-            at::manual_seed(20 + me_);
+            at::manual_seed(20U + static_cast<std::uint64_t>(me_));
             for (auto const& x : data) {
                 for (auto const& p : m->parameters()) {
                     p.mutable_grad() = Tensor();
