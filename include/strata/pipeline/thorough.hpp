@@ -46,7 +46,7 @@ struct thorough {
         if (!on.done() && (!on.best() || on.subject().op_count() <= short_step)) {
             tree_width{}.solve(on);
         }
-        budgeted{.runs = 100'000}.solve(on);
+        budgeted{.runs = 100'000, .worth_it = 0.01}.solve(on);
         minimum_memory{.runs = 200'000}.solve(on);
     }
 };
