@@ -150,4 +150,22 @@ inline auto index_order(problem const& p) -> std::vector<op_id>
     return r;
 }
 
+/// To make `wide` takes 8 bytes for a moment and leaves 1. It is read when a gradient of 4 that cannot be made again is there;
+/// an op before the gradient needs 8 bytes itself.
+inline auto late_use_spec() -> problem_spec
+{
+    problem_spec s;
+    auto const wide = add_tensor(s, 7);
+    auto const narrow = add_tensor(s, 1);
+    auto const gradient = add_tensor(s, 4);
+    auto const y = add_tensor(s, 1);
+    add_op(s, 1, {}, {wide});
+    add_op(s, 1, {wide}, {narrow});
+    add_op(s, 1, {}, {}, {}, 8);
+    add_op(s, 1, {}, {gradient}, effect::once);
+    add_op(s, 1, {narrow, gradient}, {y});
+    s.targets = {y};
+    return s;
+}
+
 } // namespace strata::test

@@ -18,24 +18,6 @@ namespace solve_fetching_walk_test {
 using namespace strata;
 using namespace strata::test;
 
-/// To make `wide` takes 8 bytes for a moment and leaves 1. It is read when a gradient of 4 that cannot be made again is there;
-/// an op before the gradient needs 8 bytes itself.
-auto late_use_spec() -> problem_spec
-{
-    problem_spec s;
-    auto const wide = add_tensor(s, 7);
-    auto const narrow = add_tensor(s, 1);
-    auto const gradient = add_tensor(s, 4);
-    auto const y = add_tensor(s, 1);
-    add_op(s, 1, {}, {wide});
-    add_op(s, 1, {wide}, {narrow});
-    add_op(s, 1, {}, {}, {}, 8);
-    add_op(s, 1, {}, {gradient}, effect::once);
-    add_op(s, 1, {narrow, gradient}, {y});
-    s.targets = {y};
-    return s;
-}
-
 TEST_CASE("what does not fit right before its use is fetched earlier")
 {
     auto const p = make(late_use_spec());

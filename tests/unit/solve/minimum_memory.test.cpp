@@ -31,18 +31,7 @@ TEST_CASE("a chain is walked within few bytes more than its largest op needs")
 
 TEST_CASE("minimum_memory: finds what needs a fetch, and does nothing when there is a plan")
 {
-    problem_spec s;
-    auto const wide = add_tensor(s, 7);
-    auto const narrow = add_tensor(s, 1);
-    auto const gradient = add_tensor(s, 4);
-    auto const y = add_tensor(s, 1);
-    add_op(s, 1, {}, {wide});
-    add_op(s, 1, {wide}, {narrow});
-    add_op(s, 1, {}, {}, {}, 8);
-    add_op(s, 1, {}, {gradient}, effect::once);
-    add_op(s, 1, {narrow, gradient}, {y});
-    s.targets = {y};
-    auto const p = make(std::move(s));
+    auto const p = make(late_use_spec());
     strata::detail::planner const with(p);
     auto const ask = [&](bytes_t bytes) {
         return with.best_order(bytes, with.analyse(bytes, {}).value(), {}, {}, minimum_memory{}, nullptr);
