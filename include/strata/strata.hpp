@@ -93,6 +93,7 @@
 #include <strata/solve/live_tensors.hpp>
 #include <strata/solve/minimal_order.hpp>
 #include <strata/solve/minimum_memory.hpp>
+#include <strata/solve/near_cuts.hpp>
 #include <strata/solve/order_editor.hpp>
 #include <strata/solve/polish.hpp>
 #include <strata/solve/priced_cuts.hpp>

@@ -12,6 +12,7 @@
 #include <strata/solve/cut.hpp>
 #include <strata/solve/default_solver.hpp>
 #include <strata/solve/minimum_memory.hpp>
+#include <strata/solve/near_cuts.hpp>
 #include <strata/solve/polish.hpp>
 #include <strata/solve/portfolio.hpp>
 #include <strata/solve/priced_cuts.hpp>
@@ -41,13 +42,14 @@ struct thorough {
                   rows{.label = "at_cut_points"},
                   layers{.label = "repeated"})
             .solve(on);
+        budgeted{.runs = 100'000, .worth_it = 0.01}.solve(on);
+        near_cuts{.runs = 150'000, .salt = 1}.solve(on);
+        minimum_memory{.runs = 100'000}.solve(on);
         // On longer steps separators cost more than all others together and are ahead only where those find nothing.
         constexpr op_id short_step = 1000;
         if (!on.done() && (!on.best() || on.subject().op_count() <= short_step)) {
             tree_width{}.solve(on);
         }
-        budgeted{.runs = 100'000, .worth_it = 0.01}.solve(on);
-        minimum_memory{.runs = 200'000}.solve(on);
     }
 };
 

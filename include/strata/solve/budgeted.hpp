@@ -66,11 +66,7 @@ private:
     template <class Lazy>
     [[nodiscard]] auto wanted(basic_search<Lazy> const& on) const -> bool
     {
-        if (on.done()) {
-            return false;
-        }
-        auto const base = static_cast<double>(on.subject().base_cost());
-        return !on.best() || static_cast<double>(on.best()->cost - on.bound().cost) > worth_it * base;
+        return !on.done() && on.above_bound() > worth_it;
     }
 
     /// A walk costlier than this will not win after what it makes again needlessly is taken out of it.

@@ -8,6 +8,7 @@
 #include <strata/solve/exhaustive.hpp>
 #include <strata/solve/greedy.hpp>
 #include <strata/solve/minimum_memory.hpp>
+#include <strata/solve/near_cuts.hpp>
 #include <strata/solve/polish.hpp>
 #include <strata/solve/search.hpp>
 
@@ -25,14 +26,18 @@ struct default_solver {
     template <class = void>
     void solve(search& on) const
     {
-        cut{}.solve(on);
+        cut{.one_shot = true}.solve(on);
+        budgeted{.runs = 20'000, .worth_it = 0.015, .random_keys = false}.solve(on);
+        if (!on.done()) {
+            cut{}.solve(on);
+        }
         if (!on.done()) {
             greedy{}.solve(on);
         }
         if (!on.done()) {
             exhaustive{}.solve(on);
         }
-        budgeted{.runs = 20'000, .worth_it = 0.015, .random_keys = false}.solve(on);
+        near_cuts{.runs = 50'000, .worth_it = 0.005}.solve(on);
         minimum_memory{.runs = 30'000}.solve(on);
     }
 };

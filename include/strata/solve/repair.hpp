@@ -45,7 +45,8 @@ public:
         for (tensor_id t = 0; t < p.tensor_count(); ++t) {
             auto const makers = p.producers(t);
             if (makers.size() == 1 && p.replayable(makers.front()) && p.size(t) > 0 && !p.consumers(t).empty()) {
-                by_ratio_.push_back({static_cast<double>(p.cost(makers.front())) / static_cast<double>(p.size(t)), t});
+                by_ratio_.push_back(
+                    {static_cast<double>(p.cost(makers.front())) / static_cast<double>(p.size(t)), t, makers.front()});
             }
         }
         std::sort(by_ratio_.begin(), by_ratio_.end());
@@ -99,6 +100,7 @@ private:
     struct candidate {
         double ratio;
         tensor_id tensor;
+        op_id producer;
         auto operator<(candidate const& o) const noexcept -> bool
         {
             return ratio != o.ratio ? ratio < o.ratio : tensor < o.tensor;
@@ -205,6 +207,7 @@ private:
         if (how.spread > 0) {
             probe(e, capacity, hot);
         }
+        auto const begun = ops_begun_before(e, hot);
         auto best = std::numeric_limits<double>::infinity();
         gap best_gap;
         int tried = 0;
@@ -212,24 +215,20 @@ private:
             if (c.ratio > best || tried >= tries) {
                 break;
             }
+            if (c.producer >= begun) {
+                continue; // not there yet; what is looked up below lies far apart in memory
+            }
             auto const g = gap_at(e, c.tensor, hot);
             if (g.life == none) {
                 continue;
             }
             ++tried;
-            auto const size = static_cast<double>(p_->size(c.tensor));
-            auto const most = best == std::numeric_limits<double>::infinity() ? best : 1.5 * best * size;
+            auto const by_cost = score_of_cost(e, c.tensor, g, how);
+            auto const most = best / by_cost * rounding; // what costs more scores no better
             if (!chain_for(e, c.tensor, g, hot, capacity, most)) {
                 continue;
             }
-            auto const length = static_cast<double>(g.to - g.from) / static_cast<double>(e.slots());
-            auto score = (chain_cost_ + free_op_cost) / size * (1.3 - 0.3 * length);
-            if (how.spread > 0) {
-                score /= detail::math::pow(share_of_hot(g), how.spread);
-            }
-            if (how.noise > 0) {
-                score *= detail::math::exp(how.noise * detail::chance(how.seed + at(c.tensor)));
-            }
+            auto const score = (chain_cost_ + free_op_cost) * by_cost;
             if (score < best) {
                 best = score;
                 best_gap = g;
@@ -241,6 +240,33 @@ private:
         }
         e.replay_before(best_gap.next, best_chain_);
         return true;
+    }
+
+    /// How many ops have their first run before slot `hot`.
+    [[nodiscard]] auto ops_begun_before(order_editor const& e, std::size_t hot) const -> op_id
+    {
+        op_id from = 0;
+        for (auto to = p_->op_count(); from < to;) {
+            auto const middle = from + (to - from) / 2;
+            (e.slot_of(e.first_run(middle)) < hot ? from : to) =
+                e.slot_of(e.first_run(middle)) < hot ? middle + 1 : middle;
+        }
+        return from;
+    }
+
+    /// The score of a drop over what its replays cost.
+    [[nodiscard]] auto score_of_cost(order_editor const& e, tensor_id t, gap const& g, repair_options const& how) const
+        -> double
+    {
+        auto const length = static_cast<double>(g.to - g.from) / static_cast<double>(e.slots());
+        auto score = (1.3 - 0.3 * length) / static_cast<double>(p_->size(t));
+        if (how.spread > 0) {
+            score /= detail::math::pow(share_of_hot(g), how.spread);
+        }
+        if (how.noise > 0) {
+            score *= detail::math::exp(how.noise * detail::chance(how.seed + at(t)));
+        }
+        return score;
     }
 
     void probe(order_editor const& e, bytes_t capacity, std::size_t hot)
@@ -265,6 +291,7 @@ private:
 
     // A replay of no cost still takes a step: with nothing else to choose by, the largest tensor goes first.
     static constexpr double free_op_cost = 1e-3;
+    static constexpr double rounding = 1 + 1e-9;
 
     problem const* p_;
     std::vector<candidate> by_ratio_;

@@ -25,6 +25,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -104,6 +105,14 @@ public:
     [[nodiscard]] auto best() const noexcept -> std::optional<candidate> const& { return best_; }
     /// Smallest peak of any valid order met, resident bytes included.
     [[nodiscard]] auto lowest_peak() const noexcept -> bytes_t { return lowest_peak_; }
+
+    /// What the best order costs above the bound, as a share of the step's cost; infinite when there is no order.
+    [[nodiscard]] auto above_bound() const noexcept -> double
+    {
+        auto const base = static_cast<double>(std::max<cost_t>(1, p_->base_cost()));
+        return best_ ? static_cast<double>(best_->cost - std::max(bound_.cost, p_->base_cost())) / base
+                     : std::numeric_limits<double>::infinity();
+    }
 
     /// True when there is nothing left to gain, or no time left.
     [[nodiscard]] auto done() const noexcept -> bool { return good_enough() || stop_.expired(); }
@@ -191,11 +200,7 @@ private:
     static constexpr std::size_t round_size = 8;
     static constexpr double tolerance = 1e-4; // a hundredth of a percentage point
 
-    [[nodiscard]] auto good_enough() const noexcept -> bool
-    {
-        return best_ && static_cast<double>(best_->cost - std::max(bound_.cost, p_->base_cost())) <=
-                            tolerance * static_cast<double>(p_->base_cost());
-    }
+    [[nodiscard]] auto good_enough() const noexcept -> bool { return above_bound() <= tolerance; }
 
     /// The seeds of one round. Different seeds often lead to the same order, and so do repairs: only the first is worked on.
     void work_on(std::span<proposal const> seeds)

@@ -364,7 +364,6 @@ struct tree_width {
     void solve(search& on) const
     {
         constexpr int flat = 4;
-        constexpr op_id small = 1000;
         auto const& p = on.subject();
         separator_tree const tree(p);
         auto const room = on.budget() - p.resident_bytes();
@@ -380,18 +379,6 @@ struct tree_width {
             }
             if (d > 0) {
                 add({d, spare}); // for `repair` to bring under the budget
-            }
-        }
-        on.propose(seeds);
-        if (on.best()) {
-            return;
-        }
-        seeds.clear(); // close to the fewest bytes, which of many orders fits is luck
-        for (double share : {1.0, 0.95}) {
-            for (int d = 0; d <= (p.op_count() < small ? tree.depth() : std::min(flat, tree.depth())); ++d) {
-                for (double patience : {0.25, 0.75}) {
-                    add({d, spare, static_cast<bytes_t>(share * static_cast<double>(room)), patience});
-                }
             }
         }
         on.propose(seeds);
