@@ -264,7 +264,7 @@ template <class Lazy = void>
     auto const load = max_load(x.lifetimes, x.alignment);
     auto options = how;
     options.goal = std::max(how.goal, load.value_or(max_bytes));
-    if (x.arena <= options.goal) {
+    if (x.arena <= options.goal || how.stop.expired()) {
         return x;
     }
     struct group {
