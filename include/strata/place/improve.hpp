@@ -124,7 +124,10 @@ private:
             return;
         }
         spent_ += static_cast<std::int64_t>(lifetimes_.size());
-        auto const arena = packer_.pack(order_of(lifetimes_, by), fit);
+        auto const arena = packer_.pack(order_of(lifetimes_, by), fit, max_bytes - 1, how_.stop);
+        if (arena == max_bytes) {
+            return; // time is up
+        }
         remember(packer_.offsets());
         if (arena < arena_) {
             keep(packer_.offsets());
