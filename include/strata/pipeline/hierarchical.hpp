@@ -79,13 +79,17 @@ struct hierarchical {
             return; // cutting alone takes a while on a long step
         }
         auto const& p = on.subject();
-        auto const cut = overlap(takes, kind_of(p)) ? std::optional(hierarchy::make(p, partition)) : std::nullopt;
-        if (!cut || !*cut || (**cut)[0].parts.empty()) {
+        if (!overlap(takes, kind_of(p))) {
             solve_block.solve(on);
             return;
         }
-        auto const options = options_of(**cut, on);
-        auto const g = on.stop().expired() ? std::nullopt : top(**cut, options);
+        auto const cut = hierarchy::make(p, partition);
+        if (!cut || (*cut)[0].parts.empty()) {
+            solve_block.solve(on);
+            return;
+        }
+        auto const options = options_of(*cut, on);
+        auto const g = on.stop().expired() ? std::nullopt : top(*cut, options);
         if (!g || on.stop().expired()) {
             return;
         }
