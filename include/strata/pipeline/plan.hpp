@@ -199,8 +199,11 @@ template <class Lazy, solver S>
     if (!best) {
         return std::move(best).error();
     }
-    constexpr std::int64_t little_work = 500'000;
-    proof = with.tighten(bytes, *best, proven, stop, brief ? joint_effort{.work = little_work} : joint_effort{});
+    joint_effort proving;
+    if (brief && known != nullptr) { // at the first of many budgets the gap is widest
+        proving.work /= 5;
+    }
+    proof = with.tighten(bytes, *best, proven, stop, proving);
     basic_reserve<Lazy> spare(p, studied->points.front());
     std::optional<lazy<certified_plan, Lazy>> made; // the best that has its place
     auto cost_of_failed = best->cost;

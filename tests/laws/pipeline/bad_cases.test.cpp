@@ -22,6 +22,7 @@
 #include "tests/support/judge_plan.hpp"
 #include "tests/support/problems.hpp"
 #include "tests/support/random_problem.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace laws_bad_cases_test {
 
@@ -122,7 +123,7 @@ TEST_CASE("bad cases: an op that needs more than the budget, and budgets a byte 
 
 TEST_CASE("bad cases: no time on ten thousand ops: keep-all where it fits, or that time is up")
 {
-    auto const p = make(training_chain_spec(5000));
+    auto const p = make(training_chain_spec(sanitized ? 300 : 5000));
     auto const keep = keep_all_peak(p);
     std::stop_source stopped;
     stopped.request_stop();
@@ -228,7 +229,8 @@ TEST_CASE("bad cases: stopped by another thread, what was found by then is the a
 TEST_CASE("bad cases: stopped by another thread wherever the library's solvers are, the answer is a plan or that it "
           "was stopped")
 {
-    auto const p = random_problem(9, {.ops = 300, .training = true, .effects = 2, .state = 0, .bytes = 100});
+    auto const p =
+        random_problem(9, {.ops = sanitized ? 60 : 300, .training = true, .effects = 2, .state = 0, .bytes = 100});
     auto const bytes = p.resident_bytes() + (keep_all_peak(p) - p.resident_bytes()) * 8 / 10;
     for_each_way([&](std::string const& name, auto const& ask) {
         for (int us : {0, 300, 3000, 10'000}) {
