@@ -9,6 +9,7 @@
 #include <strata/problem/precedence.hpp>
 #include <strata/problem/problem.hpp>
 #include <strata/schedule/profile.hpp>
+#include <strata/solve/limits.hpp>
 #include <strata/units.hpp>
 
 #include <algorithm>
@@ -116,20 +117,25 @@ private:
 using any_order = basic_any_order<>;
 
 /// The largest bound over `points`, for the order given or for any order: then only what must come before a point or after
-/// it counts. Complexity: one `time_cut` per point, and a few max-flows or, where the bound grows, up to two dozen.
+/// it counts. When `stop` expires, points not looked at yet are left out.
+/// Complexity: one `time_cut` per point, and a few max-flows or, where the bound grows, up to two dozen.
 template <class Lazy = void>
 [[nodiscard]] auto lower_bound(problem const& p,
                                bytes_t budget,
                                std::span<op_id const> points,
-                               first_run_orders orders = first_run_orders::given) -> cost_bound
+                               first_run_orders orders = first_run_orders::given,
+                               stop_watch const& stop = {}) -> cost_bound
 {
     using instant_cut = basic_time_cut<Lazy>;
     std::optional<basic_any_order<Lazy>> any;
-    if (orders == first_run_orders::any) {
+    if (orders == first_run_orders::any && !points.empty()) {
         any.emplace(p);
     }
     cost_bound best{p.base_cost(), none, false, orders};
     for (auto o : points) {
+        if (stop.expired()) {
+            break;
+        }
         auto cut = any ? instant_cut(p, o, any->around(o)) : instant_cut(p, o);
         auto const extra = cut.lower_bound(budget, best.cost - p.base_cost());
         if (!extra) {

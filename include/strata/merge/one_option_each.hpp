@@ -56,6 +56,9 @@ struct one_option_each {
             return std::move(best->plan);
         }
         for (double tilt : {0.1, 0.5, 2.0}) {
+            if (stop.expired()) {
+                break;
+            }
             auto low = 0.0; // does not fit
             auto high = static_cast<double>(g.subject().base_cost() + 1);
             (void)consider(high, tilt);

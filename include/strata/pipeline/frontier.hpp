@@ -35,8 +35,9 @@ template <class = void>
 ///
 /// Monotone: a larger budget never has a costlier plan, because the plan of each budget is also a seed for the next one
 /// up, where `fill` uses the added room; what is found there serves again, where nothing better is found, or nothing in
-/// time. `lim.budget` is ignored; the deadline holds for all budgets together, each may use its
-/// share of what is left.
+/// time. Their bounds do not rise either. `lim.budget` is ignored; the deadline holds for all budgets together, each may use
+/// its share of what is left. One budget of many is not worth as long a look for a placement as `plan` takes, which may find
+/// a cheaper plan for it, or one for a smaller budget.
 /// Errors: as `plan`, when no budget has a plan.
 /// Complexity: `plan` for each budget.
 template <class S = default_solver>
@@ -60,7 +61,8 @@ template <class S = default_solver>
         for (std::size_t i = 0; i < budgets.size(); ++i) {
             auto const begin = std::chrono::steady_clock::now();
             auto const slice = stop.part(1 / static_cast<double>(budgets.size() - i));
-            auto made = detail::plan_within(with, budgets[i], quiet, slice, s, plans.empty() ? nullptr : &known);
+            auto const* const smaller = plans.empty() ? nullptr : &known;
+            auto made = detail::plan_within(with, budgets[i], quiet, slice, s, smaller, detail::patience::little);
             if (!plans.empty() && (!made || made->certificate.cost > plans.back().certificate.cost)) {
                 // It may fit in sum and not in one piece; the smaller budget's plan has its place already.
                 auto again = plans.back();
@@ -85,6 +87,14 @@ template <class S = default_solver>
         }
         if (plans.empty()) {
             return last_error;
+        }
+        // What no plan of a larger budget costs less than, none of a smaller one does.
+        for (auto i = plans.size() - 1; i-- > 0;) {
+            auto& c = plans[i].certificate;
+            if (auto const& larger = plans[i + 1].certificate; larger.lower_bound > c.lower_bound) {
+                c.lower_bound = larger.lower_bound;
+                c.bound_reach = 0; // what proves it was laid out for another plan
+            }
         }
         return plans;
     });

@@ -75,14 +75,21 @@ struct hierarchical {
     template <class = void>
     void solve(search& on) const
     {
+        if (on.stop().expired()) {
+            return; // cutting alone takes a while on a long step
+        }
         auto const& p = on.subject();
+        if (!overlap(takes, kind_of(p))) {
+            solve_block.solve(on);
+            return;
+        }
         auto const cut = hierarchy::make(p, partition);
-        if (!cut || (*cut)[0].parts.empty() || !overlap(takes, kind_of(p))) {
+        if (!cut || (*cut)[0].parts.empty()) {
             solve_block.solve(on);
             return;
         }
         auto const options = options_of(*cut, on);
-        auto const g = top(*cut, options);
+        auto const g = on.stop().expired() ? std::nullopt : top(*cut, options);
         if (!g || on.stop().expired()) {
             return;
         }
@@ -141,7 +148,7 @@ struct hierarchical {
         return g ? std::optional(*std::move(g)) : std::nullopt;
     }
 
-    /// Options by kind, in the ops of the kind's representative.
+    /// Options by kind, in the ops of the kind's representative. When the search has to stop, those left over have none.
     template <class = void>
     [[nodiscard]] auto options_of(hierarchy const& h, search const& on) const -> std::vector<std::vector<option>>
     {
@@ -161,8 +168,11 @@ struct hierarchical {
                     todo.push_back(k);
                 }
             }
-            on.side_by_side(todo.size(),
-                            [&](std::size_t i) { r[todo[i]] = options_of_block(h, r, h.representative(todo[i]), on); });
+            on.side_by_side(todo.size(), [&](std::size_t i) {
+                if (!on.stop().expired()) {
+                    r[todo[i]] = options_of_block(h, r, h.representative(todo[i]), on);
+                }
+            });
         }
         return r;
     }

@@ -76,6 +76,7 @@ template <class S, class F>
 
 /// How long to look for a placement.
 enum class patience : std::uint8_t {
+    little, ///< for one budget of many
     some,
     more, ///< what nearly fits is squeezed
 };
@@ -99,12 +100,15 @@ template <class = void>
     }
     auto buffers = lifetimes_of(p, s);
     auto const n = static_cast<std::int64_t>(buffers.size());
-    auto const thorough = std::clamp(n * n, least, most);
+    auto const each_order = 10 * n; // what `improve` tries first
+    auto const thorough = how_long == patience::little ? least + each_order : std::clamp(n * n, least, most);
     place_options how{.alignment = p.alignment(), .target = room, .effort = thorough, .seed = lim.seed, .stop = stop};
     if (stop.expired()) {
-        // A handful of packings in other orders comes even when time is up: a plan is worth nothing without its place.
-        how.effort = 10 * n;
-        how.stop = {};
+        // A handful of packings in other orders comes even when time is up: a plan is worth nothing without its place. On a
+        // step of ten thousand ops one packing is all there is time for.
+        constexpr std::chrono::milliseconds moment(10);
+        how.effort = each_order;
+        how.stop = stop_watch::grace(moment);
     }
     auto placed = place(std::move(buffers), how);
     auto const nearly = [&](bytes_t aim) { return placed && placed->arena <= aim + aim / near; };
@@ -169,6 +173,7 @@ template <class Lazy>
 ///
 /// When its arena turns out larger than what is left, bytes are held back from ops (see `reserve`) and the step is planned
 /// again, and polished. Once a plan has its place, one for which less is held back is tried, if there is something to gain.
+/// With little `how_long` it is not, and attempts are few, fewer still where `known` is something to fall back on.
 template <class Lazy, solver S>
 [[nodiscard]] auto place_within(basic_planner<Lazy> const& with,
                                 bytes_t bytes,
@@ -176,21 +181,29 @@ template <class Lazy, solver S>
                                 stop_watch const& stop,
                                 S const& s,
                                 candidate const* known,
+                                patience how_long,
                                 joint_proof& proof) -> result<certified_plan>
 {
-    constexpr int attempts = 16;
+    bool const brief = how_long == patience::little;
+    int const attempts = !brief ? 16 : known == nullptr ? 4 : 3;
     auto const& p = with.subject();
     auto const room = bytes - p.resident_bytes();
+    // A plan found at the last moment would have no time left to find its place.
+    auto const searching = [&] { return lim.place ? stop.part(0.8) : stop; };
     auto const studied = with.analyse(bytes, stop);
     if (!studied) {
         return studied.error();
     }
     auto proven = studied->bound;
-    auto best = with.best_order(bytes, *studied, lim, stop, s, known, &proven);
+    auto best = with.best_order(bytes, *studied, lim, searching(), s, known, &proven);
     if (!best) {
         return std::move(best).error();
     }
-    proof = with.tighten(bytes, *best, proven, stop);
+    joint_effort proving;
+    if (brief && known != nullptr) { // at the first of many budgets the gap is widest
+        proving.work /= 5;
+    }
+    proof = with.tighten(bytes, *best, proven, stop, proving);
     basic_reserve<Lazy> spare(p, studied->points.front());
     std::optional<lazy<certified_plan, Lazy>> made; // the best that has its place
     auto cost_of_failed = best->cost;
@@ -202,7 +215,8 @@ template <class Lazy, solver S>
         }
         // Planning again makes the first plan better besides, so squeezing it is not worth the time.
         auto const load = now->certificate.peak - p.resident_bytes();
-        auto placed = place_well(p, now->schedule, load, room, i == 0 ? patience::some : patience::more, lim, stop);
+        auto const then = brief || i == 0 ? how_long : patience::more;
+        auto placed = place_well(p, now->schedule, load, room, then, lim, stop);
         if (!placed) {
             return std::move(placed).error();
         }
@@ -223,10 +237,13 @@ template <class Lazy, solver S>
             // Whether holding back less had been enough: worth asking once, if there is something to gain.
             bool const gain = static_cast<double>(made->certificate.cost - cost_of_failed) >
                               2e-3 * static_cast<double>(p.base_cost());
-            if (i == 0 || eased || !(gain || wasteful(*made)) || stop.expired()) {
+            if (i == 0 || eased || brief || !(gain || wasteful(*made)) || stop.expired()) {
                 break;
             }
             spare.ease();
+        }
+        if (i + 1 == attempts || stop.expired()) {
+            break; // another plan would not be tried
         }
         for (auto const before = *best; more; ++i) {
             auto const tighter = hold_back(p, bytes, spare.held());
@@ -234,7 +251,7 @@ template <class Lazy, solver S>
                 return tighter.error();
             }
             best = basic_planner<Lazy>(*tighter).best_order(
-                bytes, *studied, lim, stop, solve_then_polish<S>{s, p.op_count()}, &before);
+                bytes, *studied, lim, searching(), solve_then_polish<S>{s, p.op_count()}, &before);
             if (!best && !made && best.error().code != errc::infeasible) {
                 return std::move(best).error();
             }
@@ -249,6 +266,9 @@ template <class Lazy, solver S>
     }
     if (made) {
         return *std::move(made);
+    }
+    if (stop.expired()) {
+        return fail(stop.why(), "strata::plan: stopped before a plan found its place in one arena; allow more time");
     }
     auto e = fail(errc::infeasible,
                   "strata::plan: plans fit " + std::to_string(bytes) +
@@ -275,18 +295,18 @@ template <class Lazy, solver S>
                                limits const& lim,
                                stop_watch const& stop,
                                S const& s,
-                               candidate const* known) -> result<certified_plan>
+                               candidate const* known = nullptr,
+                               patience how_long = patience::some) -> result<certified_plan>
 {
     joint_proof proof;
-    auto made = place_within(with, bytes, lim, stop, s, known, proof);
+    auto made = place_within(with, bytes, lim, stop, s, known, how_long, proof);
     if (!made) {
         return made;
     }
     if constexpr (polishing<S>) {
         constexpr double of_time_left = 0.85;
         auto const place = [&](schedule const& now, bytes_t load, stop_watch const& until) {
-            return place_well(
-                with.subject(), now, load, bytes - with.subject().resident_bytes(), patience::some, lim, until);
+            return place_well(with.subject(), now, load, bytes - with.subject().resident_bytes(), how_long, lim, until);
         };
         made = refine(with, bytes, *std::move(made), lim, stop.part(of_time_left), s.polish, place);
         if (stop.timed()) {
@@ -330,7 +350,7 @@ template <class S = default_solver>
     }
     auto made = detail::with_planner<S>(p, lim, [&](auto const& with) -> result<certified_plan> {
         auto const bytes = with.resolve(lim.budget);
-        return bytes ? detail::plan_within(with, *bytes, reporting, stop, s, nullptr) : bytes.error();
+        return bytes ? detail::plan_within(with, *bytes, reporting, stop, s) : bytes.error();
     });
     if (made) {
         made->fingerprint = fingerprint(p);

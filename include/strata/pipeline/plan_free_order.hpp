@@ -75,7 +75,7 @@ template <class = void>
 
 /// Puts a lower bound for every order of first runs in place of one for the plan's own.
 template <class = void>
-void bound_in_any_order(problem const& p, run_order const& as_given, certificate& c)
+void bound_in_any_order(problem const& p, run_order const& as_given, stop_watch const& stop, certificate& c)
 {
     constexpr std::size_t hot = 12;
     constexpr std::size_t footprint = 8;
@@ -83,7 +83,7 @@ void bound_in_any_order(problem const& p, run_order const& as_given, certificate
     auto const points = time_points(p, as_given, hot, footprint, all_below);
     bool const cheapest = c.cost == c.base_cost;
     auto const at = cheapest ? std::span<op_id const>() : std::span<op_id const>(points);
-    c.lower_bound = lower_bound(p, c.budget, at, first_run_orders::any).cost;
+    c.lower_bound = lower_bound(p, c.budget, at, first_run_orders::any, stop).cost;
     c.bound_reach = 0;
     c.bound_orders = first_run_orders::any;
 }
@@ -177,14 +177,14 @@ template <class S = default_solver>
             try_in(lighter_order<S>(subject, *bytes, lighter_moves, lim.seed, stop.part(0.25)), 0.6);
         }
         if (!cheapest() && answer.order.order != with.keep_all()) {
-            try_in(with.keep_all(), 1);
+            try_in(with.keep_all(), 0.9); // the bound needs time, too
         }
         if (!made) {
             return why.limit ? detail::infeasible_in_any_order(subject, *bytes, *why.limit) : why;
         }
         answer.plan = *std::move(made);
         answer.plan.certificate.keep_all_peak = with.keep_all_peak();
-        detail::bound_in_any_order(subject, with.keep_all(), answer.plan.certificate);
+        detail::bound_in_any_order(subject, with.keep_all(), stop, answer.plan.certificate);
         answer.plan.certificate.seconds =
             std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
         answer.plan.fingerprint = fingerprint(p);

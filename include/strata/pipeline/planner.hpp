@@ -96,16 +96,20 @@ public:
         std::vector<op_id> points;
         cost_bound bound;
     };
-    /// Errors: `infeasible` when that is proven.
+    /// Errors: `infeasible` when that is proven; `deadline` or `cancelled` when there is no time for anything but keep-all,
+    /// and that does not fit.
     [[nodiscard]] auto analyse(bytes_t bytes, stop_watch const& stop) const -> result<analysis>
     {
         if (bytes < least_.bytes) {
             return infeasible(bytes, least_, lowest_known(stop));
         }
+        if (stop.expired() && bytes < keep_all_peak_) {
+            return stopped(stop);
+        }
         analysis a{time_points(*p_, keep_all_, hot_points, footprint_points), {p_->base_cost(), none, false}};
         std::vector<lazy<std::pair<cost_t, op_id>, Lazy>> telling;
         for (auto o : a.points) {
-            auto const b = lower_bound(*p_, bytes, std::span<op_id const>(&o, 1));
+            auto const b = lower_bound(*p_, bytes, std::span<op_id const>(&o, 1), first_run_orders::given, stop);
             if (b.infeasible) {
                 return infeasible(bytes, {bytes + 1, o}, lowest_known(stop));
             }
@@ -130,7 +134,9 @@ public:
                                   cost_bound* proven = nullptr) const -> result<candidate>
     {
         search on(*p_, bytes, a.points, a.bound, lim, stop);
-        on.propose({.make = [this] { return keep_all_; }, .as_is = true, .name = "keep_all"});
+        if (keep_all_peak_ <= bytes) {
+            on.take({keep_all_, p_->base_cost(), "keep_all"});
+        }
         if (known != nullptr) {
             on.propose({.make = [known] { return known->order; }, .name = known->name});
         }
@@ -142,7 +148,7 @@ public:
             return *on.best();
         }
         if (stop.expired()) {
-            return fail(stop.why(), "strata::plan: stopped before any plan that fits was found; allow more time");
+            return stopped(stop);
         }
         if (on.bound().cost == max_cost) {
             return infeasible(bytes, {bytes + 1, least_.pinned_by}, on.lowest_peak(), "every order was tried; ");
@@ -168,7 +174,7 @@ public:
             return slack > hundredth * static_cast<double>(p_->base_cost()) && !stop.expired();
         };
         std::vector<lazy<cost_bound, Lazy>> single;
-        for (auto o : time_points(*p_, best.order, hot, footprints, small)) {
+        for (auto o : open() ? time_points(*p_, best.order, hot, footprints, small) : std::vector<op_id>()) {
             if (!open()) {
                 break;
             }
@@ -202,6 +208,11 @@ private:
             }
         }
         return p_->op_count() <= quick ? least_walk_peak<Lazy>(*p_, least_.bytes, lowest, stop) : lowest;
+    }
+
+    [[nodiscard]] static auto stopped(stop_watch const& stop) -> error
+    {
+        return fail(stop.why(), "strata::plan: stopped before any plan that fits was found; allow more time");
     }
 
     /// `how`: how `least` was proven, if not by the need of one op.

@@ -8,6 +8,7 @@
 #include <strata/place/lifetimes.hpp>
 #include <strata/place/occupancy.hpp>
 #include <strata/place/placement.hpp>
+#include <strata/solve/limits.hpp>
 #include <strata/units.hpp>
 
 #include <algorithm>
@@ -94,14 +95,22 @@ public:
         }
     }
 
-    /// Puts every lifetime of `order` where `fit` says, given those before it; gives up above `limit`.
-    /// Returns: the end of the highest buffer with its size rounded up, or `max_bytes` when that would exceed `limit`;
-    /// the offsets are complete only in the first case.
-    auto pack(std::span<std::size_t const> order, occupancy::fit fit, bytes_t limit = max_bytes - 1) -> bytes_t
+    /// Puts every lifetime of `order` where `fit` says, given those before it; gives up above `limit`, and when `stop` expires.
+    /// Returns: the end of the highest buffer with its size rounded up, or `max_bytes` when it gave up; the offsets are
+    /// complete only in the first case.
+    auto pack(std::span<std::size_t const> order,
+              occupancy::fit fit,
+              bytes_t limit = max_bytes - 1,
+              stop_watch const& stop = {}) -> bytes_t
     {
+        constexpr std::size_t between_looks = 256; // at the watch
         taken_.clear();
         bytes_t arena = 0;
+        std::size_t done = 0;
         for (auto i : order) {
+            if (++done % between_looks == 0 && stop.expired()) {
+                return max_bytes;
+            }
             if (size_[i] == 0) {
                 continue; // meets nobody; stays at 0
             }

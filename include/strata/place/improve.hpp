@@ -124,7 +124,10 @@ private:
             return;
         }
         spent_ += static_cast<std::int64_t>(lifetimes_.size());
-        auto const arena = packer_.pack(order_of(lifetimes_, by), fit);
+        auto const arena = packer_.pack(order_of(lifetimes_, by), fit, max_bytes - 1, how_.stop);
+        if (arena == max_bytes) {
+            return; // time is up
+        }
         remember(packer_.offsets());
         if (arena < arena_) {
             keep(packer_.offsets());
@@ -264,7 +267,7 @@ template <class Lazy = void>
     auto const load = max_load(x.lifetimes, x.alignment);
     auto options = how;
     options.goal = std::max(how.goal, load.value_or(max_bytes));
-    if (x.arena <= options.goal) {
+    if (x.arena <= options.goal || how.stop.expired()) {
         return x;
     }
     struct group {

@@ -27,7 +27,7 @@ template <class Lazy = void>
 [[nodiscard]] auto
 squeeze(placement x, bytes_t capacity, std::int64_t effort, std::uint64_t seed, stop_watch const& stop) -> placement
 {
-    if (x.arena <= capacity) {
+    if (x.arena <= capacity || stop.expired()) {
         return x;
     }
     using fit = typename basic_occupancy<Lazy>::fit;
@@ -36,6 +36,9 @@ squeeze(placement x, bytes_t capacity, std::int64_t effort, std::uint64_t seed, 
         return search.run(offsets, capacity, effort / 3, stop);
     };
     auto const packed = [&](packing_order by, fit how) {
+        if (stop.expired()) {
+            return x.offsets; // a packing of a long step is no small matter
+        }
         basic_packer<Lazy> pack(x.lifetimes, x.alignment);
         (void)pack.pack(order_of(x.lifetimes, by), how);
         return pack.offsets();

@@ -75,6 +75,14 @@ public:
     /// True when time can run out.
     [[nodiscard]] auto timed() const noexcept -> bool { return end_ != clock::time_point::max(); }
 
+    /// One that expires `time` from now, whatever this one says: for what is worth doing even when time is up.
+    [[nodiscard]] static auto grace(std::chrono::nanoseconds time) -> stop_watch
+    {
+        stop_watch r;
+        r.end_ = clock::now() + std::chrono::duration_cast<clock::duration>(time);
+        return r;
+    }
+
     /// One that expires when `share` (0 to 1) of the time left has passed; the same one when time cannot run out.
     [[nodiscard]] auto part(double share) const noexcept -> stop_watch
     {

@@ -89,13 +89,13 @@ public:
             now.resize(std::min(now.size(), width));
             for (auto i : now) {
                 at_.go_to(seen.bits(i));
-                if (at_.full() || at_.moves() >= end || stop_.expired()) {
+                if (at_.full() || at_.moves() >= end || late()) {
                     return finish(seen.way_to(i), seen[i].peak, end + effort);
                 }
                 auto const ready = at_.ready();
                 for (auto o : ready) {
                     auto const peak = std::max(seen[i].peak, at_.need(o));
-                    if (peak < best_.peak) {
+                    if (peak < best_.peak && !late()) {
                         ran.assign(1, o);
                         at_.run(o);
                         arrive(i, peak, ran);
@@ -135,7 +135,7 @@ public:
         at_.go_to(start_);
         arrive(pool::nowhere, ran);
         auto const most_states = most_words / start_.size();
-        for (std::int64_t steps = 0; at_.moves() < end && seen.size() < most_states; ++steps) {
+        while (at_.moves() < end && seen.size() < most_states) {
             if (open.empty()) {
                 level = parked.front().first;
                 if (level >= best_.peak) {
@@ -147,7 +147,7 @@ public:
                     push(open, {at_.op_count() - seen[i].size, seen[i].live, i});
                 }
             }
-            if (steps % 64 == 0 && stop_.expired()) {
+            if (late()) {
                 return;
             }
             auto const i = pop(open).state;
@@ -164,6 +164,9 @@ public:
             }
             auto const ready = at_.ready();
             for (auto o : ready) {
+                if (late()) {
+                    return;
+                }
                 if (auto const need = at_.need(o); need > level) {
                     beyond = std::min(beyond, need);
                 } else {
@@ -180,6 +183,17 @@ public:
     }
 
 private:
+    /// Whether time is up, asked once in some thousand moves: on a wide step one state has thousands of ways on.
+    auto late() -> bool
+    {
+        constexpr std::int64_t moves = 2000;
+        if (!late_ && at_.moves() >= next_look_) {
+            next_look_ = at_.moves() + moves;
+            late_ = stop_.expired();
+        }
+        return late_;
+    }
+
     /// Goes on greedily from where it stands, which `ran` leads to with a peak of `peak` at most, until there have been `end`
     /// moves.
     void finish(run_order ran, bytes_t peak, std::int64_t end)
@@ -190,7 +204,7 @@ private:
             for (auto o : ready) {
                 best = std::min(best, choice{std::max(peak, at_.need(o)), at_.live_after(o), o});
             }
-            if (best.peak >= best_.peak || at_.moves() > end || stop_.expired()) {
+            if (best.peak >= best_.peak || at_.moves() > end || late()) {
                 return;
             }
             peak = best.peak;
@@ -233,6 +247,8 @@ private:
     bool backward_;
     memory_order& best_;
     stop_watch stop_;
+    std::int64_t next_look_ = 0; // at the watch, in moves
+    bool late_ = false;
     downset at_;
     detail::op_bits start_; // the empty set
 };

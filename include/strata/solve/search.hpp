@@ -137,6 +137,16 @@ public:
 
     void propose(proposal seed) { propose(std::span<proposal const>(&seed, 1)); }
 
+    /// An order that is known to fit, with its cost: the best so far if it is cheaper, also when time is up.
+    void take(candidate known)
+    {
+        if (!best_ || known.cost < best_->cost) {
+            best_ = std::move(known);
+        }
+        ++rounds_;
+        report();
+    }
+
     /// A copy to go on with by itself, on any one thread: it reports nothing.
     [[nodiscard]] auto fork() const -> basic_search
     {

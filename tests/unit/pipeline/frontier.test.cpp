@@ -81,6 +81,7 @@ TEST_CASE("frontier: each budget may use its share of the time that is left, and
     std::vector<bytes_t> const budgets = {8, 9, 10, 11};
     std::vector<share_of_time> seen;
     limits lim;
+    lim.place = false; // no time is put aside for placing
     lim.deadline = std::chrono::milliseconds(60);
     auto const start = clock_type::now();
     (void)frontier(p, budgets, lim, slow_solver{&seen});
@@ -219,8 +220,9 @@ TEST_CASE("frontier: cancelled on the way, what was found serves the larger budg
     CHECK(done == 1);
     for (std::size_t i = 0; i < 5; ++i) {
         judge_plan(p, (*plans)[i], 8 + static_cast<bytes_t>(i));
-        CHECK((*plans)[i].schedule == (*plans)[0].schedule);
+        CHECK(((*plans)[i].schedule == (*plans)[0].schedule || (*plans)[i].certificate.solver == "keep_all"));
     }
+    CHECK(plans->back().certificate.cost == p.base_cost()); // keep-all takes no time to find
     done = 0;
     auto const never = frontier(p, {8, 9}, lim);
     REQUIRE_FALSE(never);
