@@ -15,6 +15,7 @@
 #include <strata/torch/capture.hpp>
 #include <strata/torch/compat.hpp>
 #include <strata/torch/engine.hpp>
+#include <strata/torch/mask_bits.hpp>
 #include <strata/torch/memory_watch.hpp>
 #include <strata/torch/options.hpp>
 #include <strata/torch/profile.hpp>
@@ -102,9 +103,11 @@ public:
         if (trace_.ops.empty()) {
             throw refusal("forward", "runs no op", "there is nothing to plan");
         }
+        auto const seen = trace_.ops.size();
+        mask_packer{trace_}();
         units_ = unit_maker(trace_).made();
         said_.capture_seconds = lap(begin);
-        said_.ops = trace_.ops.size();
+        said_.ops = seen;
         said_.units = units_.all.size();
         before.restore();
         std::vector<unit_profile> measured;
