@@ -566,6 +566,9 @@ TEST_CASE("refused: what cannot be repeated exactly, by the op's name, and nothi
         "gradient hook");
     auto const* const sparse = TORCH_VERSION_MAJOR < 2 ? "aten::to_sparse" : "aten::_to_sparse";
     check_refused([](Tensor x) { return (x * 2).to_sparse().to_dense(); }, sparse, "strided");
+    auto own = at::detail::createCPUGenerator(5);
+    check_refused([=](Tensor x) { return x * at::empty({8}).bernoulli_(0.5, own); }, "aten::bernoulli_", "generator");
+    check_refused([](Tensor x) { return x * at::empty({8}, at::kMeta).normal_().numel(); }, "aten::normal_", "replays");
     check_refused([](Tensor x) { return at::empty({2}).resize_({8}).fill_(1) * x; }, "aten::resize_", "resizes");
 }
 

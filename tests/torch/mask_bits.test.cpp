@@ -127,15 +127,4 @@ TEST_CASE("mask bits: a budget without room for masks is kept without drawing an
     }
 }
 
-TEST_CASE("mask bits: draws from a generator of the model's own are left as they are")
-{
-    auto const x = at::randn({64, 1024}).requires_grad_();
-    auto const f = [](Tensor const& in) {
-        auto own = at::detail::createCPUGenerator(5);
-        return (at::tanh(in) * at::empty_like(in).bernoulli_(0.5, own)).sum();
-    };
-    auto planned = remat::rematerialize(f, {x}, {.repeats = 1});
-    CHECK(units_named(planned, "draw_bits") == 0);
-}
-
 } // namespace torch_mask_bits_test
