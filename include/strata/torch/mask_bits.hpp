@@ -21,9 +21,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <iterator>
 #include <map>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -154,8 +154,9 @@ private:
             elements(x) * bytes != t_.groups[at(x.group)].bytes) {
             return 0;
         }
-        bool const scaled =
-            o + 2 < ops.size() && named(ops[o + 2], "aten::div_") && changes(ops[o + 2], answer_of(draw));
+        bool const scaled = o + 2 < ops.size() && named(ops[o + 2], "aten::div_") &&
+                            changes(ops[o + 2], answer_of(draw)) && ops[o + 2].arguments.size() == 2 &&
+                            ops[o + 2].arguments[1].constant.isDouble();
         return scaled ? 3 : 2;
     }
     [[nodiscard]] static auto elements(value const& x) -> std::int64_t
@@ -196,8 +197,8 @@ private:
         std::vector<std::int64_t> key = x.sizes;
         key.insert(key.end(), x.strides.begin(), x.strides.end());
         key.push_back(static_cast<std::int64_t>(c10::typeMetaToScalarType(x.dtype)));
-        key.push_back(static_cast<std::int64_t>(n));
-        auto const [it, fresh] = tried_.try_emplace({std::move(key), p}, false);
+        auto const divisor = n == 3 ? t_.ops[o + 2].arguments[1].constant.toDouble() : 1.0;
+        auto const [it, fresh] = tried_.try_emplace({std::move(key), p, divisor}, false);
         if (!fresh) {
             return it->second;
         }
@@ -257,7 +258,7 @@ private:
     static inline own_op const widening{"strata::widen_bits", &widen_bits};
 
     trace& t_;
-    std::map<std::pair<std::vector<std::int64_t>, double>, bool> tried_; // per shape and probability
+    std::map<std::tuple<std::vector<std::int64_t>, double, double>, bool> tried_; // per shape, probability and divisor
 };
 
 } // namespace strata::torch::detail

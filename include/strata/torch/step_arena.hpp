@@ -112,13 +112,13 @@ private:
     }
 };
 
-/// Whether blocks of the devices of type `t` come through an allocator that asks `block_source`. That of the CPU is
-/// installed when first asked for; for CUDA, see cuda_arena.hpp.
+/// Whether an allocator that asks `block_source` stands before that of CUDA devices; cuda_arena.hpp has it.
 [[nodiscard]] inline auto cuda_is_diverted() noexcept -> std::atomic<bool>&
 {
     static std::atomic<bool> is{false};
     return is;
 }
+/// Whether one stands before that of the devices of type `t`. That of the CPU is installed when first asked for.
 [[nodiscard]] inline auto diverted(c10::DeviceType t) -> bool
 {
     if (t == c10::DeviceType::CPU) {
