@@ -79,6 +79,7 @@ struct captured_op {
     c10::IValue expected;                 ///< of an op that compares: what it answered
     bool random = false;
     bool grad_mode = true;
+    bool leads_back = false;     ///< some answer required a gradient, so that one may flow to its arguments
     own_op const* own = nullptr; ///< runs in place of `handle`
     [[nodiscard]] auto name() const -> std::string const& { return own ? own->name : handle.operator_name().name; }
 };

@@ -82,7 +82,10 @@ public:
             return;
         }
         bool fresh = x.writes;
-        auto const note = [&](at::Tensor const& t) { fresh = fresh || (t.defined() && table_.find(t) == none); };
+        auto const note = [&](at::Tensor const& t) {
+            fresh = fresh || (t.defined() && table_.find(t) == none);
+            x.op.leads_back = x.op.leads_back || (t.defined() && t.requires_grad());
+        };
         for (auto const& r : results) {
             if (r.isTensor()) {
                 note(r.toTensor());
