@@ -32,6 +32,7 @@ struct settings {
     std::string save;  // a TorchScript file to write, instead of training
     strata::budget budget = strata::budget::fraction(0.5);
     std::string budget_name;
+    finetune::size scale = finetune::size::large;
     int steps = 5;
     int threads = 1;
     bool check = false;
@@ -42,15 +43,17 @@ struct settings {
 
 constexpr auto usage = R"(usage: torch_finetune [OPTION...]
 Trains a model twice on the same data, plainly and within a budget, taking turns, and compares.
-  --model NAME|FILE.pt  one of those below, or a TorchScript file (default gpt)
+  --model NAME|FILE.pt  one of those below (default gpt), or a TorchScript file: forward(batch, labels) returns the
+                        loss, batch() makes both
   --budget 50%|200MB    share of what the plain step takes, or bytes (default 50%)
   --steps N             of training (default 5)
   --threads N           of libtorch (default 1)
+  --small               the model in a size that trains in milliseconds
   --arena               blocks of a step come out of one slab; see strata::torch::options::arena
   --check               exit code 1 unless all bits agree and the measured peak is within the budget
   --json                one object instead of text
   --table               at 70, 50, 30 and 20 %, one row of a table each; all models, or the one named
-  --save FILE.pt        write a TorchScript model to train, and stop
+  --save FILE.pt        write gpt as a TorchScript file to train, and stop
 Exit codes: 0 done, 1 check failed, 2 usage, 3 no plan for that budget, 4 the model is refused.
 )";
 
@@ -79,6 +82,8 @@ auto read(int argc, char** argv) -> settings
             s.steps = std::max(1, std::atoi(next().c_str()));
         } else if (flag == "--threads") {
             s.threads = std::max(1, std::atoi(next().c_str()));
+        } else if (flag == "--small") {
+            s.scale = finetune::size::small;
         } else if (flag == "--arena") {
             s.arena = true;
         } else if (flag == "--check") {
@@ -205,11 +210,10 @@ auto train(settings const& s, Make const& make, std::function<tensors()> const& 
 /// A model of models.hpp.
 auto train_named(settings const& s) -> int
 {
-    using finetune::size;
     return train(
         s,
-        [&] { return finetune::make_model(s.model, size::large); },
-        [&] { return finetune::make_batch(s.model, size::large); });
+        [&] { return finetune::make_model(s.model, s.scale); },
+        [&] { return finetune::make_batch(s.model, s.scale); });
 }
 
 constexpr auto header =
@@ -221,15 +225,16 @@ auto run(settings const& s) -> int
     finetune::counting_allocator::installed();
     at::set_num_threads(s.threads);
     if (!s.save.empty()) {
-        finetune::save_script_model(s.save);
+        finetune::save_script_gpt(s.save, s.scale);
         return 0;
     }
     if (s.model.ends_with(".pt")) {
         // The executor that optimises rewrites gradients after a few runs, so that even plain training changes its bits.
         ::torch::jit::getExecutorMode() = false;
         ::torch::jit::setGraphExecutorOptimize(false);
+        auto source = finetune::load_script_model(s.model);
         return train(
-            s, [&] { return finetune::load_script_model(s.model); }, &finetune::script_batch);
+            s, [&] { return finetune::load_script_model(s.model); }, [&] { return finetune::script_batch(source); });
     }
     if (!s.table) {
         return train_named(s);

@@ -468,6 +468,25 @@ TEST_CASE("rematerialize: budgets as a share, of activations alone, and ones tha
     CHECK_THROWS_WITH(remat::rematerialize(f, {x, x}), Contains("does not take 2 tensors"));
 }
 
+TEST_CASE("rematerialize: a gradient that several ops hand on is one buffer, for the plan as for libtorch")
+{
+    auto const x = at::randn({64, 256}).requires_grad_();
+    auto const f = [](tensors const& in) -> tensors {
+        auto const sum = at::tanh(in[0]) + at::sigmoid(in[0]) + at::sin(in[0]) + at::cos(in[0]);
+        auto const blank = at::zeros_like(sum); // reads it, and gives no gradient back
+        blank.narrow(0, 0, 32).copy_(at::tanh(sum).narrow(0, 32, 32));
+        auto const joined = at::cat({sum, blank.view({64, 256})}, 1);
+        return {joined * joined};
+    };
+    auto const one = [&](Tensor const& in) { return f({in})[0].mean(); };
+    for (auto const& how : {tightest, remat::options{.repeats = 1}}) {
+        auto const r = remat::rematerialize(one, {x}, how).report();
+        CHECK(r.measured_peak <= r.planned_peak);
+        CHECK(r.planned_peak - r.measured_peak < 4096);
+    }
+    check_same(f, {}, {x});
+}
+
 TEST_CASE("rematerialize: a plan that was made before is taken for the same step, and refused for another")
 {
     at::manual_seed(1);
@@ -566,6 +585,9 @@ TEST_CASE("refused: what cannot be repeated exactly, by the op's name, and nothi
         "gradient hook");
     auto const* const sparse = TORCH_VERSION_MAJOR < 2 ? "aten::to_sparse" : "aten::_to_sparse";
     check_refused([](Tensor x) { return (x * 2).to_sparse().to_dense(); }, sparse, "strided");
+    auto own = at::detail::createCPUGenerator(5);
+    check_refused([=](Tensor x) { return x * at::empty({8}).bernoulli_(0.5, own); }, "aten::bernoulli_", "generator");
+    check_refused([](Tensor x) { return x * at::empty({8}, at::kMeta).normal_().numel(); }, "aten::normal_", "replays");
     check_refused([](Tensor x) { return at::empty({2}).resize_({8}).fill_(1) * x; }, "aten::resize_", "resizes");
 }
 

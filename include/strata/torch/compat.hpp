@@ -45,6 +45,9 @@ template <class N, class... A>
 /// The dispatch key under which a forward pass is watched: above autograd and autocast, used by nothing else.
 inline constexpr auto watch_key = c10::DispatchKey::TESTING_ONLY_GenericMode;
 
+/// Under which what answers requests for blocks goes with a step to the threads of autograd's engine; used by nothing else.
+[[nodiscard]] inline auto step_info() -> c10::DebugInfoKind { return c10::DebugInfoKind::TEST_INFO_2; }
+
 /// Hears of every block of tensor memory that its thread takes or gives back, while it is installed.
 class allocation_listener : public c10::MemoryReportingInfoBase {
 public:

@@ -15,6 +15,7 @@
 #include <strata/torch/capture.hpp>
 #include <strata/torch/compat.hpp>
 #include <strata/torch/engine.hpp>
+#include <strata/torch/mask_bits.hpp>
 #include <strata/torch/memory_watch.hpp>
 #include <strata/torch/options.hpp>
 #include <strata/torch/profile.hpp>
@@ -102,9 +103,11 @@ public:
         if (trace_.ops.empty()) {
             throw refusal("forward", "runs no op", "there is nothing to plan");
         }
+        auto const seen = trace_.ops.size();
+        mask_packer{trace_}();
         units_ = unit_maker(trace_).made();
         said_.capture_seconds = lap(begin);
-        said_.ops = trace_.ops.size();
+        said_.ops = seen;
         said_.units = units_.all.size();
         before.restore();
         std::vector<unit_profile> measured;
@@ -167,7 +170,7 @@ public:
     /// Runs a step up to its results.
     [[nodiscard]] auto begin(std::vector<at::Tensor> inputs) const -> std::unique_ptr<running_step>
     {
-        auto blocks = said_.arena_bytes > 0 ? std::make_unique<block_replayer>(arena_, slab_) : nullptr;
+        auto blocks = said_.arena_bytes > 0 ? std::make_unique<block_replayer>(arena_, slab_, device_type()) : nullptr;
         auto x =
             std::make_unique<running_step>(trace_, units_, graph_, *program_, std::move(inputs), std::move(blocks));
         x->run_forward();
@@ -368,22 +371,31 @@ private:
     /// Writes down which blocks a trial step takes, and finds their places, if they are wanted and fit.
     void place_blocks(options const& how, std::vector<at::Tensor> const& inputs, undo_log& before)
     {
-        if (!how.arena) {
+        if (!how.arena || !diverted(device_type())) {
             return;
         }
-        diverting_allocator::install();
-        auto recorder = std::make_unique<block_recorder>();
+        auto recorder = std::make_unique<block_recorder>(device_type());
         auto const& written = *recorder;
         running_step x(trace_, units_, graph_, *program_, inputs, std::move(recorder));
         x.run_forward();
         if (has_backward()) {
             x.run_backward(ones(x.state));
         }
-        arena_ = arena_layout::of(written.blocks());
+        arena_ = arena_layout::of(written.blocks(), device_type());
         before.restore();
         if (arena_.bytes <= said_.budget - (arena_.escaped - uncounted_)) {
             said_.arena_bytes = arena_.bytes;
         }
+    }
+
+    /// Where the step makes its tensors.
+    [[nodiscard]] auto device_type() const noexcept -> c10::DeviceType
+    {
+        return std::any_of(trace_.values.begin(),
+                           trace_.values.end(),
+                           [](value const& x) { return x.from == origin::made && x.keys.has(c10::DispatchKey::CUDA); })
+                   ? c10::DeviceType::CUDA
+                   : c10::DeviceType::CPU;
     }
 
     [[nodiscard]] auto ones(step_state const& s) const -> std::vector<at::Tensor>

@@ -162,10 +162,12 @@ private:
         }
         m.saved = graph->read_groups();
         m.held = std::max(m.held, graph->held_bytes(u));
+        std::vector<std::pair<std::int32_t, weak_storage>> given; // held weakly, so that what is not handed on goes
         for (auto v : graph->root_values()) {
             at::NoGradGuard const guard;
             s_.gradients[at(v)].clear();
             s_.gradients[at(v)].add(0, at::full_like(s_.tensor(v), 1));
+            given.emplace_back(v, s_.gradients[at(v)].sum().storage().getWeakStorageImpl());
         }
         base = watch_.live();
         watch_.reset_peak();
@@ -174,10 +176,33 @@ private:
         auto const end = clock::now();
         m.backward_peak = std::max(m.backward_peak, watch_.peak() - base);
         keep_least(m.backward_ns, end - start, first);
+        m.handed_on = handed_on(u, given);
         for (auto const& x : u.uses) {
             s_.gradients[at(x.value)].clear();
         }
         return end - begin;
+    }
+
+    using weak_storage = c10::weak_intrusive_ptr<c10::StorageImpl>;
+
+    /// Gradients that `u` has just made, which are in the storages of those that were `given` for its results.
+    [[nodiscard]] auto handed_on(unit const& u, std::vector<std::pair<std::int32_t, weak_storage>> const& given) const
+        -> std::vector<std::pair<std::int32_t, std::int32_t>>
+    {
+        std::vector<std::pair<std::int32_t, std::int32_t>> all;
+        for (auto const& x : u.uses) {
+            auto const& part = s_.gradients[at(x.value)].sum();
+            if (!x.grad || s_.units().contributions[at(x.value)] != 1 ||
+                s_.of().values[at(x.value)].from != origin::made || !part.defined() || !part.has_storage()) {
+                continue;
+            }
+            for (auto const& [v, storage] : given) {
+                if (storage._unsafe_get_target() == part.storage().unsafeGetStorageImpl()) {
+                    all.emplace_back(x.value, v);
+                }
+            }
+        }
+        return all;
     }
 
     static void keep_least(cost_t& ns, clock::duration d, bool first)

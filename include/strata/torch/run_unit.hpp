@@ -92,7 +92,11 @@ inline void run_forward(step_state& s, std::int32_t i, forward_mode how)
             }
             }
         }
-        op.handle.callBoxed(&stack);
+        if (op.own != nullptr) {
+            op.own->run(stack);
+        } else {
+            op.handle.callBoxed(&stack);
+        }
         if (op.expected.isBool() && stack[0].toBool() != op.expected.toBool()) {
             throw refusal(op.name(),
                           "answers otherwise than when forward was captured, which may do other ops now",

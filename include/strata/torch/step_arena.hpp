@@ -13,46 +13,80 @@
 #include <strata/units.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
 namespace strata::torch::detail {
 
-/// Whoever answers requests for blocks on its thread.
+/// Where a block is used: by the CPU, or by what runs on one stream of a device, in the order in which it was begun.
+struct lane {
+    c10::DeviceType type = c10::DeviceType::CPU;
+    int device = 0;
+    std::uintptr_t stream = 0; ///< its handle
+    friend auto operator==(lane const&, lane const&) -> bool = default;
+};
+
+/// Whoever answers the requests for blocks of one step: on its thread, and on those on which the engine of autograd works
+/// for that thread.
 class block_source {
 public:
-    block_source() = default;
+    /// For blocks on devices of type `t`.
+    explicit block_source(c10::DeviceType t = c10::DeviceType::CPU) noexcept
+        : type_(t)
+    {
+    }
     block_source(block_source const&) = delete;
     auto operator=(block_source const&) -> block_source& = delete;
     virtual ~block_source() = default;
     /// A block of `n` > 0 bytes. `behind`: the allocator that would be asked without this one.
     virtual auto take(std::size_t n, c10::Allocator& behind) -> c10::DataPtr = 0;
 
-    /// While it lives, `by` answers requests on this thread; a null one lets them pass.
+    /// Whether it answers requests of `l`: it does so for the first lane of its type, and for no other, since bytes that go
+    /// from one stream to another need more than an order of requests.
+    [[nodiscard]] auto serves(lane const& l) -> bool
+    {
+        return l.type == type_ && (lane_ ? *lane_ : lane_.emplace(l)) == l;
+    }
+
+    /// While it lives, `by` answers requests; a null one lets them pass.
     class scope {
     public:
-        explicit scope(block_source* by) noexcept
-            : before_(std::exchange(current(), by))
+        explicit scope(block_source* by)
+            : guard_(step_info(), std::make_shared<carried>(by))
         {
         }
-        scope(scope const&) = delete;
-        auto operator=(scope const&) -> scope& = delete;
-        ~scope() { current() = before_; }
 
     private:
-        block_source* before_;
+        c10::DebugInfoGuard guard_;
     };
-    [[nodiscard]] static auto current() noexcept -> block_source*&
+    [[nodiscard]] static auto current() -> block_source*
     {
-        thread_local block_source* now = nullptr;
-        return now;
+        auto* const now = c10::ThreadLocalDebugInfo::get(step_info());
+        return now == nullptr ? nullptr : static_cast<carried*>(now)->by;
     }
+
+protected:
+    /// Requires: a request was answered.
+    [[nodiscard]] auto own_lane() const -> lane const& { return lane_.value(); }
+
+private:
+    struct carried final : c10::DebugInfoBase {
+        explicit carried(block_source* b)
+            : by(b)
+        {
+        }
+        block_source* by;
+    };
+    c10::DeviceType type_;
+    std::optional<lane> lane_;
 };
 
 /// Stands before libtorch's CPU allocator. On threads that run no step with an arena it hands everything on, untouched.
@@ -74,13 +108,30 @@ private:
     auto take(std::size_t n) const -> c10::DataPtr override
     {
         auto* const by = block_source::current();
-        return by == nullptr || n == 0 ? behind().allocate(n) : by->take(n, behind());
+        return by == nullptr || n == 0 || !by->serves({}) ? behind().allocate(n) : by->take(n, behind());
     }
 };
+
+/// Whether an allocator that asks `block_source` stands before that of CUDA devices; cuda_arena.hpp has it.
+[[nodiscard]] inline auto cuda_is_diverted() noexcept -> std::atomic<bool>&
+{
+    static std::atomic<bool> is{false};
+    return is;
+}
+/// Whether one stands before that of the devices of type `t`. That of the CPU is installed when first asked for.
+[[nodiscard]] inline auto diverted(c10::DeviceType t) -> bool
+{
+    if (t == c10::DeviceType::CPU) {
+        diverting_allocator::install();
+        return true;
+    }
+    return t == c10::DeviceType::CUDA && cuda_is_diverted();
+}
 
 /// Writes down which blocks a step takes and when they go.
 class block_recorder final : public block_source {
 public:
+    using block_source::block_source;
     auto take(std::size_t n, c10::Allocator& behind) -> c10::DataPtr override
     {
         auto block = behind.allocate(n);
@@ -131,10 +182,11 @@ struct arena_layout {
     bytes_t bytes = 0;   ///< of the slab
     bytes_t escaped = 0; ///< sum of blocks that outlive the step
 
-    /// Places `blocks`, as a recorder has written them.
-    [[nodiscard]] static auto of(std::vector<lifetime> const& blocks) -> arena_layout
+    /// Places `blocks`, as a recorder has written them, with the alignment of libtorch's own on devices of type `t`.
+    [[nodiscard]] static auto of(std::vector<lifetime> const& blocks, c10::DeviceType t = c10::DeviceType::CPU)
+        -> arena_layout
     {
-        constexpr bytes_t alignment = 64; // what libtorch's own blocks have
+        bytes_t const alignment = t == c10::DeviceType::CPU ? 64 : 512;
         arena_layout a;
         std::vector<lifetime> inside;
         for (auto const& x : blocks) {
@@ -158,10 +210,13 @@ struct arena_layout {
 /// The slab of one step. Blocks keep it alive; it does not give out a byte that is in use.
 class step_slab : public std::enable_shared_from_this<step_slab> {
 public:
-    step_slab(std::size_t n, c10::Allocator& from)
+    step_slab(std::size_t n, c10::Allocator& from, lane on)
         : memory_(from.allocate(n))
+        , lane_(on)
     {
     }
+    /// Where its blocks are used.
+    [[nodiscard]] auto on() const noexcept -> lane const& { return lane_; }
 
     /// `n` bytes at `offset`; nothing if some of them are in use.
     [[nodiscard]] auto take(bytes_t offset, bytes_t n) -> c10::DataPtr
@@ -191,6 +246,7 @@ private:
     }
 
     c10::DataPtr memory_;
+    lane lane_;
     std::mutex mutex_; // blocks may go on any thread
     std::map<bytes_t, bytes_t> live_;
 };
@@ -199,8 +255,9 @@ private:
 class block_replayer final : public block_source {
 public:
     /// `slab`: kept between steps; made when first needed.
-    block_replayer(arena_layout const& a, std::shared_ptr<step_slab>& slab)
-        : layout_(a)
+    block_replayer(arena_layout const& a, std::shared_ptr<step_slab>& slab, c10::DeviceType t = c10::DeviceType::CPU)
+        : block_source(t)
+        , layout_(a)
         , kept_(slab)
     {
     }
@@ -222,12 +279,12 @@ public:
     [[nodiscard]] auto served() const noexcept -> std::size_t { return served_; }
 
 private:
-    /// Takes the slab, unless another step has it or a block of an earlier one is still there.
+    /// Takes the slab, unless another step has it, a block of an earlier one is still there, or it is another lane's.
     auto open(c10::Allocator& behind) -> bool
     {
         if (!kept_) {
-            kept_ = std::make_shared<step_slab>(static_cast<std::size_t>(layout_.bytes), behind);
-        } else if (kept_.use_count() > 1) {
+            kept_ = std::make_shared<step_slab>(static_cast<std::size_t>(layout_.bytes), behind, own_lane());
+        } else if (kept_.use_count() > 1 || kept_->on() != own_lane()) {
             next_ = layout_.sizes.size();
             return false;
         }

@@ -26,6 +26,9 @@ struct unit_profile {
     bytes_t backward_peak = 0;       ///< most bytes taken in backward, gradients that come out included
     bytes_t held = 0;                ///< by its graph, from forward to backward
     std::vector<std::int32_t> saved; ///< groups that backward reads
+    /// Values whose gradients, with no other part, are those of a result of the unit, handed on unchanged: pairs of value and
+    /// result.
+    std::vector<std::pair<std::int32_t, std::int32_t>> handed_on;
 };
 
 /// What an op of the step does.
@@ -79,6 +82,7 @@ public:
         , storage_(t.groups.size(), none)
         , graph_(units.all.size(), none)
         , gradient_(t.values.size(), none)
+        , buffer_(t.values.size(), none)
     {
     }
 
@@ -130,7 +134,7 @@ private:
             }
             bool const returned = x.from != origin::made;
             g_.gradient_bytes += returned ? n : 0;
-            n *= units_.held_apart[at(v)];
+            n = buffer_[at(v)] != none ? 0 : n * units_.held_apart[at(v)];
             auto const kind = returned && !gradients_count_ ? tensor_kind::parameter_gradient : tensor_kind::gradient;
             id = tensor("d" + std::to_string(v), n, kind, {step_tensor::kind::gradient, v});
             if (returned) {
@@ -238,9 +242,15 @@ private:
             x.inputs.push_back(storage(g));
         }
         for (auto k : u.results) {
-            if (auto const d = gradient_[at(u.locals[at(k)])]; d != none) {
-                x.inputs.push_back(d);
+            auto const v = u.locals[at(k)];
+            for (auto const d : {gradient_[at(v)], buffer_[at(v)]}) {
+                if (d != none && std::find(x.inputs.begin(), x.inputs.end(), d) == x.inputs.end()) {
+                    x.inputs.push_back(d);
+                }
             }
+        }
+        for (auto const& [v, result] : m.handed_on) { // one buffer, which is there until both have been read
+            buffer_[at(v)] = buffer_[at(result)] != none ? buffer_[at(result)] : gradient_[at(result)];
         }
         bytes_t room = 0;
         for (auto const& use : u.uses) {
@@ -259,6 +269,7 @@ private:
     std::vector<unit_profile> const& measured_;
     bool gradients_count_;
     std::vector<tensor_id> storage_, graph_, gradient_;
+    std::vector<tensor_id> buffer_; // per value: the gradient in whose buffer its own lies
     step_graph g_;
 };
 

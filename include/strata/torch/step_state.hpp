@@ -42,6 +42,8 @@ public:
     }
     /// The sum, which goes to the caller.
     [[nodiscard]] auto take() -> at::Tensor { return std::exchange(sum_, at::Tensor()); }
+    /// What has been added up so far; undefined if nothing has.
+    [[nodiscard]] auto sum() const noexcept -> at::Tensor const& { return sum_; }
     void clear() noexcept { *this = ordered_sum(); }
 
 private:

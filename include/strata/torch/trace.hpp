@@ -6,6 +6,8 @@
 #include <strata/torch/compat.hpp>
 #include <strata/units.hpp>
 
+#include <ATen/core/stack.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -61,6 +63,12 @@ struct answer {
     std::vector<std::int32_t> values; ///< `none` for an undefined tensor
 };
 
+/// An op of the binding's own, which libtorch does not know.
+struct own_op {
+    std::string name;
+    void (*run)(::torch::jit::Stack&); ///< from arguments to answers
+};
+
 /// One op as it ran.
 struct captured_op {
     c10::OperatorHandle handle;
@@ -71,7 +79,9 @@ struct captured_op {
     c10::IValue expected;                 ///< of an op that compares: what it answered
     bool random = false;
     bool grad_mode = true;
-    [[nodiscard]] auto name() const -> std::string const& { return handle.operator_name().name; }
+    bool leads_back = false;     ///< some answer required a gradient, so that one may flow to its arguments
+    own_op const* own = nullptr; ///< runs in place of `handle`
+    [[nodiscard]] auto name() const -> std::string const& { return own ? own->name : handle.operator_name().name; }
 };
 
 /// One forward pass.

@@ -50,6 +50,11 @@ public:
         pending x{{op, {}, {}, {}, {}, {}, op.hasTag(at::Tag::nondeterministic_seeded)}, op.schema().is_mutable()};
         x.op.grad_mode = at::GradMode::is_enabled();
         for (auto const& g : given) {
+            if (g.isGenerator() && g.toGenerator() != at::detail::getDefaultCPUGenerator()) {
+                refuse_generator(x.op);
+            }
+        }
+        for (auto const& g : given) {
             x.op.arguments.push_back(read(g, x.op));
         }
         auto const& declared = op.schema().arguments();
@@ -77,7 +82,10 @@ public:
             return;
         }
         bool fresh = x.writes;
-        auto const note = [&](at::Tensor const& t) { fresh = fresh || (t.defined() && table_.find(t) == none); };
+        auto const note = [&](at::Tensor const& t) {
+            fresh = fresh || (t.defined() && table_.find(t) == none);
+            x.op.leads_back = x.op.leads_back || (t.defined() && t.requires_grad());
+        };
         for (auto const& r : results) {
             if (r.isTensor()) {
                 note(r.toTensor());
@@ -102,6 +110,11 @@ public:
             }
             x.op.answers.push_back(std::move(a));
         }
+        for_each_answer(x.op, [&](auto v) {
+            if (x.op.random && !trace_.values[at(v)].keys.has(c10::DispatchKey::CPU)) {
+                refuse_generator(x.op);
+            }
+        });
         if (auto const& name = x.op.name(); !x.writes && name.find("empty") != std::string::npos) {
             blanks_[trace_.values[at(x.op.answers[0].values[0])].group] = x.op.answers[0].values[0];
         }
@@ -121,6 +134,13 @@ public:
     }
 
 private:
+    [[noreturn]] static void refuse_generator(captured_op const& x)
+    {
+        throw refusal(x.name(),
+                      "draws from another generator than the default one of the CPU, which replays would not put back",
+                      "draw outside of forward and hand the numbers in, or leave the generator to libtorch");
+    }
+
     /// Memory that an op has made without contents, and that nothing known has filled so far.
     ///
     /// When an op reads it all the same, it was filled by hand, like the result of `at::tensor`: it is a constant.

@@ -72,7 +72,7 @@ private:
     [[nodiscard]] auto is_made(std::int32_t g) const noexcept -> bool { return t_.groups[at(g)].made(); }
     [[nodiscard]] auto wants(std::int32_t o, std::int32_t v) const noexcept -> bool
     {
-        return op(o).grad_mode && t_.values[at(v)].grad;
+        return op(o).grad_mode && op(o).leads_back && t_.values[at(v)].grad;
     }
 
     void find_producers()

@@ -51,7 +51,7 @@ public:
                 auto const g = group_of(v);
                 auto const in = [&](auto const& list) { return std::find(list.begin(), list.end(), g) != list.end(); };
                 reads.push_back(~static_cast<std::int32_t>(u.uses.size()));
-                u.uses.push_back({v, x.grad_mode && t_.values[at(v)].grad});
+                u.uses.push_back({v, x.grad_mode && x.leads_back && t_.values[at(v)].grad});
                 if (!in(x.statistics)) {
                     (is_made(g) ? u.needs : u.touches).push_back(g);
                 }
