@@ -6,6 +6,7 @@
 #include <strata/bound/joint_bound.hpp>
 #include <strata/bound/lower_bound.hpp>
 #include <strata/bound/minimum_budget.hpp>
+#include <strata/bound/regressed_limit.hpp>
 #include <strata/bound/time_cut.hpp>
 #include <strata/detail/lazy.hpp>
 #include <strata/problem/problem.hpp>
@@ -153,7 +154,8 @@ public:
         if (on.bound().cost == max_cost) {
             return infeasible(bytes, {bytes + 1, least_.pinned_by}, on.lowest_peak(), "every order was tried; ");
         }
-        return infeasible(bytes, least_, on.lowest_peak());
+        auto const lowest = std::min(on.lowest_peak(), keep_all_peak_);
+        return infeasible(bytes, regressed_limit<Lazy>(*p_, least_, lowest, {.states = 300'000}, stop), lowest);
     }
 
     /// Looks for a stronger bound where the plan itself is hot, until nothing is left to gain; then at several instants
@@ -227,9 +229,11 @@ private:
         auto const op =
             "op " + std::to_string(f.pinned_by) + (f.pinned_by_name.empty() ? "" : " (" + f.pinned_by_name + ")");
         auto const proven = bytes < f.lower_limit;
+        bool const alone = !how.empty() || f.lower_limit == least_.bytes;
         auto e = fail(errc::infeasible,
                       "strata::plan: " + std::string(proven ? "no plan fits " : "no plan was found that fits ") +
-                          std::to_string(bytes) + " bytes: " + how + op + " alone needs " +
+                          std::to_string(bytes) + " bytes: " + how + op +
+                          (alone ? " alone needs " : " and what its inputs are made from need ") +
                           std::to_string(how.empty() ? f.lower_limit : least_.bytes) + " bytes, resident tensors (" +
                           std::to_string(p_->resident_bytes()) + ") included; a plan of " +
                           std::to_string(*f.known_feasible) + " bytes is known");
