@@ -169,7 +169,7 @@ struct smallest {
     [[nodiscard]] static constexpr auto name() noexcept -> std::string_view { return "smallest"; }
     void solve(search& on) const
     {
-        minimum_memory{}.solve(on);
+        minimum_memory{.runs = 100'000}.solve(on);
         if (!on.best()) {
             tree_width{}.solve(on);
         }

@@ -13,6 +13,7 @@
 #include <strata/bound/max_flow.hpp>
 #include <strata/bound/minimum_budget.hpp>
 #include <strata/bound/regressed_limit.hpp>
+#include <strata/bound/regression.hpp>
 #include <strata/bound/time_cut.hpp>
 #include <strata/config.hpp>
 #include <strata/cost/concepts.hpp>

@@ -38,7 +38,7 @@ struct default_solver {
             exhaustive{}.solve(on);
         }
         near_cuts{.runs = 50'000, .worth_it = 0.005}.solve(on);
-        minimum_memory{.runs = 30'000}.solve(on);
+        minimum_memory{.runs = 30'000, .states = 5'000}.solve(on);
     }
 };
 

@@ -3,6 +3,7 @@
 /// @brief Orders that need few bytes, whatever they cost: for budgets near the least that a step can do with.
 #pragma once
 
+#include <strata/bound/regression.hpp>
 #include <strata/problem/problem.hpp>
 #include <strata/schedule/profile.hpp>
 #include <strata/schedule/schedule.hpp>
@@ -45,10 +46,12 @@ template <class Lazy = void>
     return known;
 }
 
-/// Proposes walks that drop what is used last, and where none fits, ones that fetch what later ops need while there is room
-/// (see `fetching_walk`). Does nothing when there is a plan.
+/// Proposes walks that drop what is used last; where none fits, ones that fetch what later ops need while there is room
+/// (see `fetching_walk`); and where none of these does, orders found from the end of the step backwards (see `regression`),
+/// which go lower in short steps and lose their way in long ones. Does nothing when there is a plan.
 struct minimum_memory {
     std::int64_t runs = 1'000'000; ///< of each search for fetches, see `fetch_options`
+    std::int64_t states = 20'000;  ///< of each search backwards
 
     [[nodiscard]] static constexpr auto name() noexcept -> std::string_view { return "minimum_memory"; }
     template <class Lazy>
@@ -75,9 +78,39 @@ struct minimum_memory {
                             .name = "minimum_memory"});
             }
         }
+        if (!on.best() && !on.done() && on.subject().op_count() <= short_step) {
+            go_back(on);
+        }
     }
 
 private:
+    static constexpr op_id short_step = 1000;
+
+    /// Searches backwards, which differ in what they undo first.
+    template <class Lazy>
+    void go_back(basic_search<Lazy>& on) const
+    {
+        std::vector<proposal> seeds;
+        for (double noise : {0.0, 0.1, 0.3, 1.0}) {
+            for (double latest : {0.0, 1.0, 100.0}) {
+                detail::regression_options const how{.window = on.subject().op_count(),
+                                                     .most = states,
+                                                     .latest = latest,
+                                                     .noise = noise,
+                                                     .seed = on.seed()};
+                seeds.push_back(
+                    {.make = [&on, how]() -> std::optional<run_order> {
+                         auto const& p = on.subject();
+                         detail::basic_regression<Lazy> back(p);
+                         auto const end = back(p.op_count(), on.budget() - p.resident_bytes(), how, on.stop());
+                         return end == detail::regressed::arrived ? std::optional(back.runs()) : std::nullopt;
+                     },
+                     .name = "minimum_memory"});
+            }
+        }
+        on.propose(seeds);
+    }
+
     template <class Lazy>
     [[nodiscard]] static auto under(basic_search<Lazy> const& on, double patience) -> walk_options
     {

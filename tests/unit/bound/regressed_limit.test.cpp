@@ -43,7 +43,7 @@ TEST_CASE("regressed_limit: between the need of one op and what enumeration need
             }
         }
         auto const limit = raised(p, {.small = 0});
-        REQUIRE(limit.bytes + limit.bytes / 200 >= truth); // ten ops back is all there is
+        REQUIRE(limit.bytes + limit.bytes / 1000 >= truth); // ten ops back is all there is
         higher += limit.bytes > known.bytes ? 1 : 0;
         tight += limit.bytes == truth ? 1 : 0;
         tight_before += known.bytes == truth ? 1 : 0;

@@ -2,12 +2,14 @@
 #include <strata/bound/minimum_budget.hpp>
 #include <strata/pipeline/planner.hpp>
 #include <strata/schedule/profile.hpp>
+#include <strata/schedule/validate.hpp>
 #include <strata/solve/keep_all.hpp>
 #include <strata/solve/minimum_memory.hpp>
 
 #include <chrono>
 #include <cstdint>
 
+#include "tests/support/brute_force.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/problems.hpp"
 #include "tests/support/random_problem.hpp"
@@ -43,6 +45,20 @@ TEST_CASE("minimum_memory: finds what needs a fetch, and does nothing when there
     auto const roomy = ask(9);
     REQUIRE(roomy);
     CHECK(roomy->name == "keep_all");
+}
+
+TEST_CASE("minimum_memory: finds a plan of the fewest bytes that short steps can do with")
+{
+    for (std::uint64_t seed = 0; seed < 300; ++seed) {
+        auto const p = varied_problem(seed, 10);
+        auto const bytes = brute_force(p).minimum_budget();
+        strata::detail::planner const with(p);
+        auto const found =
+            with.best_order(bytes, with.analyse(bytes, {}).value(), {}, {}, minimum_memory{.runs = 1000}, nullptr);
+        CAPTURE(seed);
+        REQUIRE(found);
+        REQUIRE(validate(p, free_early(p, found->order), bytes).ok());
+    }
 }
 
 } // namespace solve_minimum_memory_test
