@@ -19,10 +19,10 @@ namespace strata {
 
 /// How far `regressed_limit` looks.
 struct regression_effort {
-    std::int64_t states = 3'000'000;    ///< in all; about a million a second
-    std::int64_t states_of_op = 20'000; ///< of the search from one op; one that needs more shows nothing
-    op_id window = 30;                  ///< ops back at which a search has got past what was in the way
-    double small = 0.02;                ///< tensors of a smaller share of the limit's bytes are taken for nothing
+    std::int64_t states = 3'000'000;     ///< in all; about half a million a second
+    std::int64_t states_of_op = 100'000; ///< of the search from one op; one that needs more shows nothing
+    op_id window = 15;                   ///< ops back at which a search has got past what was in the way
+    double small = 0.02;                 ///< tensors of a smaller share of the limit's bytes are taken for nothing
 };
 
 /// A proven limit at least as high as `known` (see `minimum_budget`), and no higher than `feasible`, the peak of an order of

@@ -19,7 +19,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -48,7 +47,8 @@ enum class regressed : char {
 /// those it read must, and while it ran both were. Runs that made nothing of the state are passed over. If every way back
 /// from the state in which an op finds its inputs exceeds the capacity, no plan has it; a way from the end to the beginning is
 /// an order (regression in the sense of planning; the states are positions of a pebble game: Sethi, "Complete register
-/// allocation problems", 1975). First runs are undone first, then replays that leave the fewest bytes, depth first.
+/// allocation problems", 1975). First runs are undone first, then replays that leave the fewest bytes, depth first; a state
+/// that needs all that another of the same time did is not looked at.
 template <class Lazy = void>
 class basic_regression {
 public:
@@ -71,12 +71,12 @@ public:
     }
 
     /// From the first run of `o`, or the end where `o` is the number of ops, within `capacity` bytes (without resident ones).
-    /// Complexity: O(states × tensors live × their inputs).
+    /// Complexity: O(states × (tensors live × their inputs + states of the same time)).
     auto operator()(op_id o, bytes_t capacity, regression_options const& how, stop_watch const& stop = {}) -> regressed
     {
         nodes_.clear();
         open_.clear();
-        met_.clear();
+        met_.assign(at(p_->op_count()) + 1, {});
         arrived_at_ = none;
         live start;
         bool const at_end = o == p_->op_count();
@@ -93,17 +93,21 @@ public:
         }
         auto const goal = std::max<op_id>(0, o - how.window);
         open({o, std::move(start)}, none, none);
-        for (std::int64_t looked = 0; !open_.empty(); ++looked, ++states_) {
+        for (std::int64_t looked = 0, steps = 0; !open_.empty(); ++steps) {
             auto const i = open_.back();
             open_.pop_back();
             if (nodes_[at(i)].now.begun <= goal) {
                 arrived_at_ = i;
                 return regressed::arrived;
             }
-            if (looked >= how.most || (looked % 256 == 0 && stop.expired())) {
+            if (looked >= how.most || (steps % 64 == 0 && stop.expired())) {
                 return regressed::gave_up;
             }
-            if (met_.insert(nodes_[at(i)].now).second) {
+            auto const effort =
+                1 + static_cast<std::int64_t>(met_[at(nodes_[at(i)].now.begun)].size() / compared_at_once);
+            looked += effort;
+            states_ += effort;
+            if (!covered(nodes_[at(i)].now)) {
                 go_back(i, capacity, how);
             }
         }
@@ -120,7 +124,7 @@ public:
         return r;
     }
 
-    /// States looked at so far, by all searches.
+    /// States looked at so far, by all searches; one that is compared with many others counts for more.
     [[nodiscard]] auto states() const noexcept -> std::int64_t { return states_; }
 
 private:
@@ -128,17 +132,10 @@ private:
     struct state {
         op_id begun = 0; // ops 0 to begun - 1 have had their first run
         live tensors;
-        friend auto operator==(state const&, state const&) -> bool = default;
     };
-    struct hash {
-        auto operator()(state const& s) const noexcept -> std::size_t
-        {
-            auto h = mix(static_cast<std::uint32_t>(s.begun));
-            for (auto t : s.tensors) {
-                h = mix(h ^ static_cast<std::uint32_t>(t));
-            }
-            return static_cast<std::size_t>(h);
-        }
+    struct signed_live {
+        std::uint64_t signature = 0; // a bit for each tensor, some share one
+        live tensors;
     };
     struct node {
         state now;
@@ -151,7 +148,35 @@ private:
         op_id last = 0; // the last op that needs it
     };
 
+    static constexpr std::size_t compared_at_once = 64; // that many states take about as long as making one
+
     static auto at(std::int32_t i) noexcept -> std::size_t { return static_cast<std::size_t>(i); }
+
+    static auto within(live const& a, live const& b) -> bool
+    {
+        return a.size() <= b.size() && std::includes(b.begin(), b.end(), a.begin(), a.end());
+    }
+
+    /// Whether a state that needs no more has been looked at: what has a way back from `s` has one from there. If not, `s`
+    /// has been now.
+    auto covered(state const& s) -> bool
+    {
+        std::uint64_t signature = 0;
+        for (auto t : s.tensors) {
+            signature |= std::uint64_t(1) << (mix(static_cast<std::uint32_t>(t)) % 64);
+        }
+        auto& met = met_[at(s.begun)];
+        auto const needs_no_more = [&](auto const& m) {
+            return (m.signature & ~signature) == 0 && within(m.tensors, s.tensors);
+        };
+        if (std::any_of(met.begin(), met.end(), needs_no_more)) {
+            return true;
+        }
+        std::erase_if(met,
+                      [&](auto const& m) { return (signature & ~m.signature) == 0 && within(s.tensors, m.tensors); });
+        met.push_back({signature, s.tensors});
+        return false;
+    }
 
     void put(live& s, tensor_id t) const
     {
@@ -215,6 +240,10 @@ private:
         for (auto o : makers_) {
             if (while_running(now.tensors, o) <= capacity) {
                 auto before = without_outputs(o);
+                if (within(before, now.tensors)) { // undone, it leaves less to do: whatever has a way back has one so
+                    open({now.begun, std::move(before)}, from, o);
+                    return;
+                }
                 auto score =
                     static_cast<double>(bytes_of(before)) / static_cast<double>(std::max<bytes_t>(1, capacity)) -
                     how.latest * static_cast<double>(o) / static_cast<double>(p_->op_count());
@@ -244,8 +273,8 @@ private:
     std::vector<char> counted_;
     std::vector<lasting> stays_;
     std::vector<lazy<node, Lazy>> nodes_;
-    std::vector<std::int32_t> open_; // nodes
-    std::unordered_set<lazy<state, Lazy>, hash> met_;
+    std::vector<std::int32_t> open_;                        // nodes
+    std::vector<std::vector<lazy<signed_live, Lazy>>> met_; // by ops begun; none needs all that another does
     std::vector<op_id> makers_;
     std::vector<lazy<choice, Lazy>> choices_;
     live all_;
