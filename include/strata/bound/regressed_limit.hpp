@@ -40,7 +40,7 @@ template <class Lazy = void>
     auto const resident = p.resident_bytes();
     auto const at = [](op_id o) { return static_cast<std::size_t>(o); };
     auto const small = static_cast<bytes_t>(effort.small * static_cast<double>(known.bytes - resident));
-    detail::basic_regression<Lazy> search(p, small);
+    detail::basic_regression<Lazy> back(p, small);
     auto const need = fixed_bytes(p);
     std::vector<op_id> ops(need.size()); // the most needy first, then the end
     std::iota(ops.begin(), ops.end(), 0);
@@ -48,13 +48,13 @@ template <class Lazy = void>
         return need[at(a)] != need[at(b)] ? need[at(a)] > need[at(b)] : a < b;
     });
     ops.push_back(p.op_count());
-    auto const left = [&] { return effort.states - search.states(); };
+    auto const left = [&] { return effort.states - back.states(); };
     for (auto yes = feasible; yes - known.bytes > known.bytes / fine && left() > 0 && !stop.expired();) {
         auto const bytes = known.bytes + (yes - known.bytes) / 2;
         auto const in_the_way = std::find_if(ops.begin(), ops.end(), [&](op_id o) {
             detail::regression_options const how{.window = effort.window,
                                                  .most = std::min(effort.states_of_op, left())};
-            return left() > 0 && search(o, bytes - resident, how, stop) == detail::regressed::unreachable;
+            return left() > 0 && back(o, bytes - resident, how, stop) == detail::regressed::unreachable;
         });
         if (in_the_way == ops.end()) {
             yes = bytes;

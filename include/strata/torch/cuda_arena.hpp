@@ -12,13 +12,18 @@
 #include <strata/torch/raw_blocks.hpp>
 #include <strata/torch/step_arena.hpp>
 
-#include <c10/cuda/CUDACachingAllocator.h>
-#include <c10/cuda/CUDAFunctions.h>
-#include <torch/csrc/cuda/CUDAPluggableAllocator.h>
+#include <torch/version.h>
 
-#include <cstddef>
-#include <cstdint>
-#include <memory>
+// Of a libtorch without CUDA, or before 2, there is nothing here.
+#if TORCH_VERSION_MAJOR >= 2 && __has_include(<c10/cuda/impl/cuda_cmake_macros.h>)
+
+#    include <c10/cuda/CUDACachingAllocator.h>
+#    include <c10/cuda/CUDAFunctions.h>
+#    include <torch/csrc/cuda/CUDAPluggableAllocator.h>
+
+#    include <cstddef>
+#    include <cstdint>
+#    include <memory>
 
 namespace strata::torch {
 
@@ -95,3 +100,5 @@ inline auto use_cuda_arena() -> c10::cuda::CUDACachingAllocator::CUDAAllocator&
 }
 
 } // namespace strata::torch
+
+#endif
