@@ -27,42 +27,28 @@
 
 #include "bench/support.hpp"
 #include "examples/zoo/models.hpp"
+#include "tests/support/any_solver.hpp"
 #include "tests/support/random_problem.hpp"
 
 namespace {
 
 using namespace strata;
 
-/// A solver of any type, so that the entry points are compiled once.
-struct any_solver {
-    std::string_view label;
-    void (*run)(search&);
-    strata::polish polish = {0, true};
-
-    [[nodiscard]] auto name() const noexcept -> std::string_view { return label; }
-    void solve(search& on) const { run(on); }
-};
-
-template <class S>
-constexpr auto entry(std::string_view label) -> any_solver
-{
-    return {label, [](search& on) { S{}.solve(on); }};
-}
 constexpr std::array solvers{
-    entry<default_solver>("default"),
-    entry<thorough>("thorough"),
-    entry<cut>("cut"),
-    entry<greedy>("greedy"),
-    entry<priced_cuts>("priced_cuts"),
-    entry<chain_dp>("chain_dp"),
-    entry<hierarchical<at_cut_points<>, quick_solver, block_dp>>("at_cut_points"),
-    entry<hierarchical<bottom_up>>("bottom_up"),
-    entry<tree_width>("tree_width"),
-    entry<budgeted>("budgeted"),
-    entry<minimum_memory>("minimum_memory"),
-    entry<exhaustive>("exhaustive"),
-    entry<sqrt_checkpoint>("sqrt_checkpoint"),
-    entry<recompute_all>("recompute_all"),
+    test::any<default_solver>("default"),
+    test::any<thorough>("thorough"),
+    test::any<cut>("cut"),
+    test::any<greedy>("greedy"),
+    test::any<priced_cuts>("priced_cuts"),
+    test::any<chain_dp>("chain_dp"),
+    test::any<hierarchical<at_cut_points<>, quick_solver, block_dp>>("at_cut_points"),
+    test::any<hierarchical<bottom_up>>("bottom_up"),
+    test::any<tree_width>("tree_width"),
+    test::any<budgeted>("budgeted"),
+    test::any<minimum_memory>("minimum_memory"),
+    test::any<exhaustive>("exhaustive"),
+    test::any<sqrt_checkpoint>("sqrt_checkpoint"),
+    test::any<recompute_all>("recompute_all"),
 };
 
 enum class call : std::uint8_t { plan, frontier, free_order };
@@ -79,7 +65,7 @@ void judge(problem const& p, certified_plan const& made)
 }
 
 /// What came back, in a word.
-auto ask(problem const& p, call what, limits const& lim, any_solver const& s) -> std::pair<double, std::string>
+auto ask(problem const& p, call what, limits const& lim, test::any_solver const& s) -> std::pair<double, std::string>
 {
     auto const said = [](error const& e) {
         bool const in_time = e.code == errc::deadline || e.code == errc::cancelled || e.code == errc::infeasible;
@@ -112,7 +98,7 @@ auto ask(problem const& p, call what, limits const& lim, any_solver const& s) ->
 }
 
 /// Milliseconds from a request to stop, `after` milliseconds into the call, until it returns; negative if it returned before.
-auto late_after_request(problem const& p, call what, double share, any_solver const& s, int after) -> double
+auto late_after_request(problem const& p, call what, double share, test::any_solver const& s, int after) -> double
 {
     limits lim;
     lim.budget = budget::fraction(share);

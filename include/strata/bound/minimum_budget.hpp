@@ -31,7 +31,7 @@ template <class = void>
     std::vector<op_id> forced_until(at(p.tensor_count()), none);
     for (tensor_id t = 0; t < p.tensor_count(); ++t) {
         auto const makers = p.producers(t);
-        if (makers.empty() || (makers.size() == 1 && p.replayable(makers.front()))) {
+        if (makers.empty() || p.remakeable(t)) {
             continue;
         }
         // It cannot be made again, so it stays from its first producer to its last use.

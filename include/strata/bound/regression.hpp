@@ -60,7 +60,7 @@ public:
         for (tensor_id t = 0; t < p.tensor_count(); ++t) {
             auto const makers = p.producers(t);
             counted_[at(t)] = !p.resident(t) && !makers.empty() && (small == 0 || p.size(t) > small) ? 1 : 0;
-            if (counted_[at(t)] == 0 || (makers.size() == 1 && p.replayable(makers.front()))) {
+            if (counted_[at(t)] == 0 || p.remakeable(t)) {
                 continue;
             }
             auto const readers = p.consumers(t);
@@ -133,7 +133,7 @@ private:
         op_id begun = 0; // ops 0 to begun - 1 have had their first run
         live tensors;
     };
-    struct signed_live {
+    struct met_state {
         std::uint64_t signature = 0; // a bit for each tensor, some share one
         live tensors;
     };
@@ -230,8 +230,8 @@ private:
         auto const now = nodes_[at(from)].now; // a copy: nodes move as their number grows
         makers_.clear();
         for (auto t : now.tensors) {
-            if (auto const o = p_->producer(t); !p_->accumulated(t) && p_->replayable(o)) {
-                makers_.push_back(o);
+            if (p_->remakeable(t)) {
+                makers_.push_back(p_->producer(t));
             }
         }
         std::sort(makers_.begin(), makers_.end());
@@ -273,8 +273,8 @@ private:
     std::vector<char> counted_;
     std::vector<lasting> stays_;
     std::vector<lazy<node, Lazy>> nodes_;
-    std::vector<std::int32_t> open_;                        // nodes
-    std::vector<std::vector<lazy<signed_live, Lazy>>> met_; // by ops begun; none needs all that another does
+    std::vector<std::int32_t> open_;                      // nodes
+    std::vector<std::vector<lazy<met_state, Lazy>>> met_; // by ops begun; none needs all that another does
     std::vector<op_id> makers_;
     std::vector<lazy<choice, Lazy>> choices_;
     live all_;

@@ -111,6 +111,12 @@ public:
     /// writes no resident tensor (unless stateful: then a replay leaves that tensor alone), and no later op rewrites a
     /// resident tensor that it reads.
     [[nodiscard]] auto replayable(op_id o) const noexcept -> bool { return replayable_[at(o)] != 0; }
+    /// True when `t` has one producer and that may run again: dropped, it can be made again.
+    [[nodiscard]] auto remakeable(tensor_id t) const noexcept -> bool
+    {
+        auto const makers = producers(t);
+        return makers.size() == 1 && replayable(makers.front());
+    }
 
     /// Bytes that are always there.
     [[nodiscard]] auto resident_bytes() const noexcept -> bytes_t { return resident_bytes_; }

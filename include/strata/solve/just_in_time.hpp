@@ -25,7 +25,7 @@ template <class Kept>
     std::vector<char> gone(index(p.tensor_count()), 0);
     for (tensor_id t = 0; t < p.tensor_count(); ++t) {
         auto const makers = p.producers(t);
-        gone[index(t)] = makers.size() == 1 && makers.front() < at && p.replayable(makers.front()) && !kept(t) ? 1 : 0;
+        gone[index(t)] = p.remakeable(t) && makers.front() < at && !kept(t) ? 1 : 0;
     }
     run_order order;
     order.reserve(index(p.op_count()) * 3 / 2);

@@ -32,8 +32,7 @@ public:
         , stamp_(at(p.op_count()), 0)
     {
         for (tensor_id t = 0; t < p.tensor_count(); ++t) {
-            auto const makers = p.producers(t);
-            tensors_[at(t)].again = makers.size() == 1 && p.replayable(makers.front());
+            tensors_[at(t)].again = p.remakeable(t);
         }
     }
 

@@ -44,7 +44,7 @@ public:
     {
         for (tensor_id t = 0; t < p.tensor_count(); ++t) {
             auto const makers = p.producers(t);
-            if (makers.size() == 1 && p.replayable(makers.front()) && p.size(t) > 0 && !p.consumers(t).empty()) {
+            if (p.remakeable(t) && p.size(t) > 0 && !p.consumers(t).empty()) {
                 by_ratio_.push_back(
                     {static_cast<double>(p.cost(makers.front())) / static_cast<double>(p.size(t)), t, makers.front()});
             }
@@ -154,7 +154,7 @@ private:
         -> bool
     {
         constexpr int deepest = 400;
-        if (depth > deepest || p_->accumulated(t) || !p_->replayable(p_->producer(t))) {
+        if (depth > deepest || !p_->remakeable(t)) {
             return false;
         }
         auto const o = p_->producer(t);

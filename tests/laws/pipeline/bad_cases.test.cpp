@@ -18,6 +18,7 @@
 #include <thread>
 #include <utility>
 
+#include "tests/support/any_solver.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/judge_plan.hpp"
 #include "tests/support/problems.hpp"
@@ -29,22 +30,6 @@ namespace laws_bad_cases_test {
 using namespace strata;
 using namespace strata::test;
 using Catch::Matchers::Contains;
-
-/// A solver of any type, so that the entry points are compiled once.
-struct any_solver {
-    std::string_view label;
-    void (*run)(search&);
-    strata::polish polish = {0, true};
-
-    [[nodiscard]] auto name() const noexcept -> std::string_view { return label; }
-    void solve(search& on) const { run(on); }
-};
-
-template <class S>
-constexpr auto any(std::string_view label) -> any_solver
-{
-    return {label, [](search& on) { S{}.solve(on); }};
-}
 
 constexpr std::array solvers{any<default_solver>("default"), any<thorough>("thorough"), any<pipeline<>>("pipeline")};
 

@@ -209,6 +209,8 @@ TEST_CASE("problem: lists of ids are ascending, without repetition, without resi
     CHECK(list(p.consumers(w)).empty());
     CHECK(p.is_target(c));
     CHECK_FALSE(p.is_target(w)); // always there
+    CHECK(p.remakeable(a));
+    CHECK_FALSE(p.remakeable(w)); // nothing makes it
     CHECK(list(p.targets()) == std::vector{c, w});
 }
 
@@ -217,6 +219,7 @@ TEST_CASE("problem: an op that reads the gradient it adds into counts as a produ
     auto const p = make(shared_gradient_spec());
     CHECK(p.accumulated(1));
     CHECK_FALSE(p.accumulated(0));
+    CHECK_FALSE(p.remakeable(1));
     CHECK(list(p.producers(1)) == std::vector{1, 2, 3});
     CHECK(list(p.consumers(1)) == std::vector{4});
     CHECK(list(p.inputs(3)) == std::vector{0});
@@ -228,7 +231,9 @@ TEST_CASE("problem: what may replay follows from effects and from what is writte
     auto const of = [](strata::effects e) {
         auto s = chain_spec(1);
         s.ops[0].effects = e;
-        return make(s).replayable(0);
+        auto const p = make(s);
+        REQUIRE(p.remakeable(p.outputs(0).front()) == p.replayable(0));
+        return p.replayable(0);
     };
     CHECK(of({}));
     CHECK(of(effect::random));
