@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -40,16 +41,24 @@ inline void draw_bits(::torch::jit::Stack& stack)
     auto bits = at::empty({(n + bits_per_byte - 1) / bits_per_byte}, at::kByte);
     auto const* const from = drawn.data_ptr<bool>();
     auto* const to = bits.data_ptr<std::uint8_t>();
-    at::parallel_for(0, bits.numel(), at::internal::GRAIN_SIZE / bits_per_byte, [=](auto begin, auto end) {
+    auto const whole = n / bits_per_byte;
+    at::parallel_for(0, whole, at::internal::GRAIN_SIZE / bits_per_byte, [=](auto begin, auto end) {
+        // Eight bytes that are 0 or 1, as one number: of the product's highest byte, bit k is the k-th of them.
+        constexpr std::uint64_t gather =
+            std::endian::native == std::endian::little ? 0x0102040810204080U : 0x8040201008040201U;
         for (auto i = begin; i < end; ++i) {
-            auto const* const group = from + i * bits_per_byte;
-            unsigned byte = 0;
-            for (int k = 0; k < static_cast<int>(std::min(bits_per_byte, n - i * bits_per_byte)); ++k) {
-                byte |= static_cast<unsigned>(group[k]) << k;
-            }
-            to[i] = static_cast<std::uint8_t>(byte);
+            std::uint64_t eight = 0;
+            std::memcpy(&eight, from + i * bits_per_byte, sizeof(eight));
+            to[i] = static_cast<std::uint8_t>((eight * gather) >> 56U);
         }
     });
+    if (whole < bits.numel()) {
+        unsigned byte = 0;
+        for (auto k = whole * bits_per_byte; k < n; ++k) {
+            byte |= static_cast<unsigned>(from[k]) << (k - whole * bits_per_byte);
+        }
+        to[whole] = static_cast<std::uint8_t>(byte);
+    }
     stack.clear();
     stack.emplace_back(std::move(bits));
 }
