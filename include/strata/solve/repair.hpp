@@ -50,6 +50,10 @@ public:
             }
         }
         std::sort(by_ratio_.begin(), by_ratio_.end());
+        rank_.assign(static_cast<std::size_t>(p.tensor_count()), none);
+        for (std::size_t i = 0; i < by_ratio_.size(); ++i) {
+            rank_[at(by_ratio_[i].tensor)] = static_cast<std::int32_t>(i);
+        }
         in_chain_.assign(static_cast<std::size_t>(p.op_count()), 0);
     }
 
@@ -61,6 +65,7 @@ public:
         auto const longest = std::min(e.run_count() + 2 * static_cast<std::size_t>(p_->op_count()) + 64,
                                       static_cast<std::size_t>(order_editor::most_runs(*p_)));
         lowest_ = e.peak();
+        gone_.assign(by_ratio_.size(), {});
         int since = 0;
         while (e.peak() > capacity) {
             if (e.run_count() > longest || e.cost() >= how.give_up_at || stop.expired() ||
@@ -110,6 +115,12 @@ private:
         order_editor::life_id life = none;
         order_editor::run_id next = none; // the use before which the tensor is made again
         std::size_t from = 0, to = 0;     // slots of the uses around the gap
+    };
+    /// A stretch in which a tensor is not live: of the first run of op `from` to that of op `to`, both left out. In ops begun,
+    /// since these stay when slots are spread anew; an order under repair drops more and more, which only makes it longer.
+    struct absence {
+        op_id from = 0, to = 0;
+        [[nodiscard]] auto covers(op_id begun) const noexcept -> bool { return from < begun && begun < to; }
     };
     static constexpr int tries = 60;
 
@@ -208,18 +219,21 @@ private:
             probe(e, capacity, hot);
         }
         auto const begun = ops_begun_before(e, hot);
+        auto const latest = begun == 0 ? 0 : e.slot_of(e.first_run(begun - 1));
         auto best = std::numeric_limits<double>::infinity();
         gap best_gap;
         int tried = 0;
-        for (auto const& c : by_ratio_) {
+        for (std::size_t i = 0; i < by_ratio_.size(); ++i) {
+            auto const& c = by_ratio_[i];
             if (c.ratio > best || tried >= tries) {
                 break;
             }
-            if (c.producer >= begun) {
-                continue; // not there yet; what is looked up below lies far apart in memory
+            if (c.producer >= begun || gone_[i].covers(begun)) {
+                continue; // not there; what is looked up below lies far apart in memory
             }
             auto const g = gap_at(e, c.tensor, hot);
             if (g.life == none) {
+                gone_[i] = absence_at(e, c.tensor, hot, latest);
                 continue;
             }
             ++tried;
@@ -239,7 +253,31 @@ private:
             return false;
         }
         e.replay_before(best_gap.next, best_chain_);
+        for (auto o : best_chain_) {
+            for (auto const tensors : {p_->inputs(o), p_->outputs(o)}) {
+                for (auto t : tensors) {
+                    if (rank_[at(t)] != none) {
+                        gone_[at(rank_[at(t)])] = {};
+                    }
+                }
+            }
+        }
         return true;
+    }
+
+    /// The stretch around slot `hot`, where `t` has no gap, in which it is not live at all; none if it is there or was since
+    /// slot `latest`, that of the latest first run.
+    [[nodiscard]] auto absence_at(order_editor const& e, tensor_id t, std::size_t hot, std::size_t latest) const
+        -> absence
+    {
+        auto const l = e.life_before(t, hot);
+        if (l == none || e.slot_of(e.end_of(l)) >= latest) {
+            return {};
+        }
+        auto const next = e.at_life(l).next;
+        return {ops_begun_before(e, e.slot_of(e.end_of(l))),
+                next == none ? std::numeric_limits<op_id>::max()
+                             : ops_begun_before(e, e.slot_of(e.at_life(next).start))};
     }
 
     /// How many ops have their first run before slot `hot`.
@@ -295,6 +333,8 @@ private:
 
     problem const* p_;
     std::vector<candidate> by_ratio_;
+    std::vector<std::int32_t> rank_; // by tensor, there
+    std::vector<absence> gone_;      // by rank, as far as it has been looked up
     std::vector<char> in_chain_;
     std::vector<op_id> touched_;
     run_order chain_, best_chain_;

@@ -53,6 +53,33 @@ TEST_CASE("repair: what it brings under the capacity fits, and what it gives up 
     CHECK(failed > 50);
 }
 
+TEST_CASE("repair: what it remembers of earlier drops does not change the next")
+{
+    int several = 0;
+    for (std::uint64_t seed = 0; seed < 200; ++seed) {
+        auto const p = varied_problem(seed, 60);
+        dice d(seed);
+        auto const order = random_order(p, d, static_cast<int>(d.below(5)));
+        repair mend(p);
+        for (int percent : {80, 60, 45}) {
+            CAPTURE(seed, percent);
+            order_editor at_once(p, order);
+            auto const capacity = (peak_of(p, order) - p.resident_bytes()) * percent / 100;
+            if (!mend(at_once, capacity, {}, {})) {
+                continue;
+            }
+            order_editor one_by_one(p, order);
+            int calls = 1;
+            while (!mend(one_by_one, capacity, {.give_up_at = one_by_one.cost() + 1}, {})) {
+                REQUIRE(++calls < 1000);
+            }
+            REQUIRE(one_by_one.order() == at_once.order());
+            several += calls > 5 ? 1 : 0;
+        }
+    }
+    CHECK(several > 50);
+}
+
 TEST_CASE("repair: one byte less than a chain keeps costs one unit, whatever the spread")
 {
     auto const p = make(training_chain_spec(8));
