@@ -97,6 +97,7 @@
 #include <strata/solve/minimum_memory.hpp>
 #include <strata/solve/near_cuts.hpp>
 #include <strata/solve/order_editor.hpp>
+#include <strata/solve/out_of_reach.hpp>
 #include <strata/solve/polish.hpp>
 #include <strata/solve/priced_cuts.hpp>
 #include <strata/solve/range_max.hpp>

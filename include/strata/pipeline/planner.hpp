@@ -151,11 +151,12 @@ public:
         if (stop.expired()) {
             return stopped(stop);
         }
-        if (on.bound().cost == max_cost) {
-            return infeasible(bytes, {bytes + 1, least_.pinned_by}, on.lowest_peak(), "every order was tried; ");
-        }
-        auto const lowest = std::min(on.lowest_peak(), keep_all_peak_);
-        return infeasible(bytes, regressed_limit<Lazy>(*p_, least_, lowest, {.states = 300'000}, stop), lowest);
+        bool const proven_none = on.bound().cost == max_cost; // most solvers have not been asked then
+        auto const lowest = std::min({on.lowest_peak(), keep_all_peak_, proven_none ? lowest_known(stop) : max_bytes});
+        auto const limit = regressed_limit<Lazy>(*p_, least_, lowest, {.states = 300'000}, stop);
+        return proven_none && limit.bytes <= bytes
+                   ? infeasible(bytes, {bytes + 1, least_.pinned_by}, lowest, "every order was tried; ")
+                   : infeasible(bytes, limit, lowest);
     }
 
     /// Looks for a stronger bound where the plan itself is hot, until nothing is left to gain; then at several instants

@@ -9,6 +9,7 @@
 #include <strata/solve/greedy.hpp>
 #include <strata/solve/minimum_memory.hpp>
 #include <strata/solve/near_cuts.hpp>
+#include <strata/solve/out_of_reach.hpp>
 #include <strata/solve/polish.hpp>
 #include <strata/solve/search.hpp>
 
@@ -27,6 +28,7 @@ struct default_solver {
     void solve(search& on) const
     {
         cut{.one_shot = true}.solve(on);
+        out_of_reach{}.solve(on);
         budgeted{.runs = 20'000, .worth_it = 0.015, .random_keys = false}.solve(on);
         if (!on.done()) {
             cut{}.solve(on);

@@ -114,7 +114,7 @@ public:
                      : std::numeric_limits<double>::infinity();
     }
 
-    /// True when there is nothing left to gain, or no time left.
+    /// True when there is nothing left to gain, be it that nothing fits, or no time left.
     [[nodiscard]] auto done() const noexcept -> bool { return good_enough() || stop_.expired(); }
 
     /// What is proven of every plan under the budget. Its cost is `max_cost` when none fits.
@@ -210,7 +210,10 @@ private:
     static constexpr std::size_t round_size = 8;
     static constexpr double tolerance = 1e-4; // a hundredth of a percentage point
 
-    [[nodiscard]] auto good_enough() const noexcept -> bool { return above_bound() <= tolerance; }
+    [[nodiscard]] auto good_enough() const noexcept -> bool
+    {
+        return bound_.cost == max_cost || above_bound() <= tolerance;
+    }
 
     /// The seeds of one round. Different seeds often lead to the same order, and so do repairs: only the first is worked on.
     void work_on(std::span<proposal const> seeds)
