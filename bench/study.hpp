@@ -23,12 +23,14 @@ struct order_found {
 
 /// The best order `s` finds whose live bytes fit `bytes`, and the time to find it.
 template <solver S>
-[[nodiscard]] auto search_alone(problem const& p, bytes_t bytes, S const& s, int repeats) -> order_found
+[[nodiscard]] auto search_alone(problem const& p, bytes_t bytes, S const& s, int repeats, unsigned threads = 1)
+    -> order_found
 {
     order_found a;
     a.seconds = 1e9;
     stop_watch const no_limit;
-    limits const lim;
+    limits lim;
+    lim.threads = threads;
     for (int i = 0; i < repeats; ++i) {
         auto const begin = std::chrono::steady_clock::now();
         detail::planner const with(p);
@@ -57,13 +59,17 @@ struct answer {
     int refused = 0; ///< plans that the judge does not accept, and errors other than that nothing fits or time was up
 };
 
-/// What `plan` makes of `p` under `bytes`, as often as `repeats` says.
+/// What `plan` makes of `p` under `bytes`, as often as `repeats` says. Without a `place`, as the study's plans are.
 template <solver S>
-[[nodiscard]] auto plan_and_judge(
-    problem const& p, bytes_t bytes, S const& s, int repeats, std::optional<std::chrono::nanoseconds> deadline = {})
-    -> answer
+[[nodiscard]] auto plan_and_judge(problem const& p,
+                                  bytes_t bytes,
+                                  S const& s,
+                                  int repeats,
+                                  std::optional<std::chrono::nanoseconds> deadline = {},
+                                  bool place = true) -> answer
 {
     limits lim;
+    lim.place = place;
     lim.budget = budget::bytes(bytes);
     lim.deadline = deadline;
     answer a;
