@@ -8,6 +8,7 @@
 
 #include <strata/bound/joint_bound.hpp>
 #include <strata/bound/joint_cuts.hpp>
+#include <strata/bound/last_run_limit.hpp>
 #include <strata/bound/least_peak.hpp>
 #include <strata/bound/lower_bound.hpp>
 #include <strata/bound/max_flow.hpp>

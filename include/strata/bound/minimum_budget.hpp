@@ -17,7 +17,7 @@ namespace strata {
 /// A proven lower limit of the budget.
 struct byte_limit {
     bytes_t bytes = 0;      ///< resident bytes included
-    op_id pinned_by = none; ///< the op at whose first run they are needed
+    op_id pinned_by = none; ///< an op at a run of which they are needed
     friend auto operator==(byte_limit const&, byte_limit const&) -> bool = default;
 };
 

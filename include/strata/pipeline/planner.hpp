@@ -4,6 +4,7 @@
 #pragma once
 
 #include <strata/bound/joint_bound.hpp>
+#include <strata/bound/last_run_limit.hpp>
 #include <strata/bound/lower_bound.hpp>
 #include <strata/bound/minimum_budget.hpp>
 #include <strata/bound/regressed_limit.hpp>
@@ -153,7 +154,8 @@ public:
         }
         bool const proven_none = on.bound().cost == max_cost; // most solvers have not been asked then
         auto const lowest = std::min({on.lowest_peak(), keep_all_peak_, proven_none ? lowest_known(stop) : max_bytes});
-        auto const limit = regressed_limit<Lazy>(*p_, least_, lowest, {.states = 300'000}, stop);
+        auto const held = last_run_limit<Lazy>(*p_, least_, stop);
+        auto const limit = regressed_limit<Lazy>(*p_, held, lowest, {.states = 300'000}, stop);
         return proven_none && limit.bytes <= bytes
                    ? infeasible(bytes, {bytes + 1, least_.pinned_by}, lowest, "every order was tried; ")
                    : infeasible(bytes, limit, lowest);
@@ -234,7 +236,7 @@ private:
         auto e = fail(errc::infeasible,
                       "strata::plan: " + std::string(proven ? "no plan fits " : "no plan was found that fits ") +
                           std::to_string(bytes) + " bytes: " + how + op +
-                          (alone ? " alone needs " : " and what its inputs are made from need ") +
+                          (alone ? " alone needs " : " and what has to be held with it need ") +
                           std::to_string(how.empty() ? f.lower_limit : least_.bytes) + " bytes, resident tensors (" +
                           std::to_string(p_->resident_bytes()) + ") included; a plan of " +
                           std::to_string(*f.known_feasible) + " bytes is known");

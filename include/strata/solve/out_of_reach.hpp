@@ -3,6 +3,7 @@
 /// @brief A quick proof that nothing fits, so that nobody looks for it.
 #pragma once
 
+#include <strata/bound/last_run_limit.hpp>
 #include <strata/bound/regressed_limit.hpp>
 #include <strata/solve/concepts.hpp>
 #include <strata/units.hpp>
@@ -11,8 +12,8 @@
 
 namespace strata {
 
-/// Proposes nothing: where there is no plan yet, proves that none fits, if a short search back from the most needy ops shows
-/// that (see `regression`).
+/// Proposes nothing: where there is no plan yet, proves that none fits, if what is held at the last run of a needy op shows
+/// that, or a short search back from the most needy ones (see `last_run_limit` and `regression`).
 struct out_of_reach {
     regression_effort effort = {.states = 20'000, .states_of_op = 5'000, .ops = 50};
 
@@ -23,8 +24,9 @@ struct out_of_reach {
         if (on.best() || on.done()) {
             return;
         }
-        basic_reach_test<Lazy> test(on.subject(), on.budget(), effort);
-        if (test.out_of_reach(on.budget(), on.stop())) {
+        auto const& p = on.subject();
+        auto const held = last_run_limit<Lazy>(p, {on.budget(), none}, on.stop()).bytes;
+        if (held > on.budget() || basic_reach_test<Lazy>(p, on.budget(), effort).out_of_reach(on.budget(), on.stop())) {
             on.prove(max_cost);
         }
     }
