@@ -5,6 +5,7 @@
 //
 // Cells at 30 % and below, and those that do not reach the study at once, are planned again with the deadline (10 s unless told
 // otherwise). Seconds are of the processor.
+#include <strata/bound/last_run_limit.hpp>
 #include <strata/bound/regressed_limit.hpp>
 #include <strata/pipeline/plan.hpp>
 #include <strata/pipeline/thorough.hpp>
@@ -112,6 +113,12 @@ void cells(options const& o)
               << " at DTR or below\n";
 }
 
+/// As high a limit as is proven, not above `feasible`.
+auto proven_limit(problem const& p, bytes_t feasible) -> byte_limit
+{
+    return regressed_limit(p, last_run_limit(p, minimum_budget(p)), feasible);
+}
+
 /// What is aimed at beyond the study.
 struct goal {
     std::string_view graph;
@@ -149,8 +156,7 @@ void reach_goals(options const& o)
         auto const longer = ask(p, bytes, o.deadline);
         auto const found = longer.plan.overhead;
         bool const there = found >= 0 && (x.most < 0 || found <= x.most);
-        bool const none =
-            found < 0 && bytes < regressed_limit(p, minimum_budget(p), dynamic + p.resident_bytes()).bytes;
+        bool const none = found < 0 && bytes < proven_limit(p, dynamic + p.resident_bytes()).bytes;
         std::cout << "| " << x.graph << " | " << bench::number(100 * x.share, 1) << " % | "
                   << cell(longer.plan.bound, 2) << " | " << cell(quick.plan.overhead, 2) << " | "
                   << bench::number(quick.seconds, 2) << " | " << cell(found, 2)
@@ -184,7 +190,7 @@ auto fewest_bytes(problem const& p, double seconds) -> bytes_t
 {
     strata::detail::planner const with(p);
     auto yes = least_walk_peak(p, with.least().bytes, with.keep_all_peak());
-    auto no = regressed_limit(p, with.least(), yes).bytes - 1;
+    auto no = proven_limit(p, yes).bytes - 1;
     auto const begin = std::clock();
     for (auto next = no + 1; yes - no > 1 + no / 200; next = no + (yes - no) / 2) {
         if (static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC > seconds) {
@@ -222,7 +228,7 @@ void feasible(options const& o)
         auto const fewest = fewest_bytes(p, o.deadline);
         auto const searched = since(begin);
         begin = std::clock();
-        auto const limit = regressed_limit(p, of_one, fewest);
+        auto const limit = proven_limit(p, fewest);
         auto const proven = since(begin);
         auto const ratio = static_cast<double>(fewest) / static_cast<double>(limit.bytes);
         ++graphs;

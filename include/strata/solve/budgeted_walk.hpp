@@ -35,6 +35,7 @@ struct walk_options {
     bytes_t capacity = max_bytes;       ///< bytes to stay within, without resident ones
     double patience = 0.5;              ///< exponent of the time until the next use
     std::span<double const> worth = {}; ///< by tensor, a factor of its score; empty: 1
+    std::span<char const> held = {};    ///< by tensor: what stays, once made, up to the last first run
     std::span<char const> kept = {};    ///< by tensor: what a cut at `at` keeps; empty: no cut
     op_id at = none;                    ///< of the cut
     cost_t give_up_at = max_cost;       ///< stop once the order will cost this much
@@ -268,6 +269,10 @@ private:
         for (auto t : outputs) {
             if (!live_.live(t)) {
                 live_.add(t);
+            }
+            if (!how_.held.empty() && how_.held[at(t)] != 0 && o == live_.now()) {
+                ++tensors_[at(t)].pins;
+                fetched_.emplace_back(t, p_->op_count() - 1);
             }
             unpin(t);
         }

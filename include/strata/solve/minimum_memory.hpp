@@ -3,6 +3,7 @@
 /// @brief Orders that need few bytes, whatever they cost: for budgets near the least that a step can do with.
 #pragma once
 
+#include <strata/bound/last_run_limit.hpp>
 #include <strata/bound/regression.hpp>
 #include <strata/problem/problem.hpp>
 #include <strata/schedule/profile.hpp>
@@ -15,8 +16,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -46,7 +49,8 @@ template <class Lazy = void>
     return known;
 }
 
-/// Proposes walks that drop what is used last; where none fits, ones that fetch what later ops need while there is room
+/// Proposes walks that drop what is used last; where none fits, ones that hold what must be held when the last op that needs
+/// much runs (see `basic_last_run`); where none of these does, ones that fetch what later ops need while there is room
 /// (see `fetching_walk`); and where none of these does, orders found from the end of the step backwards (see `regression`),
 /// which go lower in short steps and lose their way in long ones. Does nothing when there is a plan.
 struct minimum_memory {
@@ -68,6 +72,9 @@ struct minimum_memory {
                  .name = "minimum_memory"});
         }
         on.propose(seeds);
+        if (!on.best() && !on.done()) {
+            hold(on);
+        }
         for (double patience : {1.0, 0.5, 0.0}) {
             if (!on.best() && !on.done()) {
                 on.propose({.make =
@@ -85,6 +92,44 @@ struct minimum_memory {
 
 private:
     static constexpr op_id short_step = 1000;
+
+    /// Walks that hold what targets can be made from without the needy ops, rather than those or the targets.
+    template <class Lazy>
+    void hold(basic_search<Lazy>& on) const
+    {
+        constexpr double cheap = 0.01;
+        auto const& p = on.subject();
+        basic_last_run<Lazy> last_run(p);
+        (void)last_run.limit({0, none}, on.stop());
+        auto const& set = last_run.binding();
+        if (set.empty()) {
+            return;
+        }
+        (void)last_run.needed(set, *std::max_element(set.begin(), set.end()));
+        auto const rather = last_run.held();
+        if (rather.empty()) {
+            return;
+        }
+        std::vector<char> held(static_cast<std::size_t>(p.tensor_count()), 0);
+        for (auto t : rather) {
+            held[static_cast<std::size_t>(t)] = 1;
+        }
+        std::vector<double> cheap_targets(held.size(), 1);
+        for (auto t : p.targets()) {
+            cheap_targets[static_cast<std::size_t>(t)] = cheap;
+        }
+        std::vector<proposal> seeds;
+        for (auto const& worth : {std::span<double const>(), std::span<double const>(cheap_targets)}) {
+            for (double patience : {0.5, 1.0, 0.0}) {
+                auto how = under(on, patience);
+                how.worth = worth;
+                how.held = held;
+                seeds.push_back({.make = [&on, how] { return basic_budgeted_walk<Lazy>(on.subject())(how, on.stop()); },
+                                 .name = "minimum_memory"});
+            }
+        }
+        on.propose(seeds);
+    }
 
     /// Searches backwards, which differ in what they undo first.
     template <class Lazy>

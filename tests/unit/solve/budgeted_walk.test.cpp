@@ -184,6 +184,40 @@ TEST_CASE("walks of random problems are valid and within the capacity")
     CHECK(with_replays > 200);
 }
 
+TEST_CASE("what is to be held is made once up to the last first run, also where a walk would make it again")
+{
+    int made_again = 0;
+    int held_through = 0;
+    for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+        auto const p = varied_problem(seed, 40);
+        auto const most = peak_of(p, index_order(p)) - p.resident_bytes();
+        budgeted_walk walk(p);
+        auto const free = walk({.capacity = most * 7 / 10});
+        if (!free) {
+            continue;
+        }
+        auto const last = std::find(free->begin(), free->end(), p.op_count() - 1);
+        for (op_id o = 0; o < p.op_count(); ++o) {
+            if (p.outputs(o).empty() || std::count(free->begin(), last, o) < 2) {
+                continue;
+            }
+            ++made_again;
+            std::vector<char> held(static_cast<std::size_t>(p.tensor_count()), 0);
+            for (auto t : p.outputs(o)) {
+                held[static_cast<std::size_t>(t)] = 1;
+            }
+            if (auto const order = walk({.capacity = most * 7 / 10, .held = held})) {
+                CAPTURE(seed, o);
+                ++held_through;
+                REQUIRE(validate(p, free_early(p, *order), most * 7 / 10 + p.resident_bytes()).ok());
+                REQUIRE(std::count(order->begin(), std::find(order->begin(), order->end(), p.op_count() - 1), o) == 1);
+            }
+        }
+    }
+    CHECK(made_again > 50);
+    CHECK(held_through > 50);
+}
+
 TEST_CASE("what is fetched is made at once and held until its op has run")
 {
     auto const p = make(two_held_spec(4, 10, 4, 11, 5));
