@@ -8,6 +8,7 @@
 #pragma once
 
 #include <strata/detail/math.hpp>
+#include <strata/detail/mix.hpp>
 #include <strata/problem/problem.hpp>
 #include <strata/schedule/schedule.hpp>
 #include <strata/solve/disturb.hpp>
@@ -23,11 +24,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <limits>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace strata {
 
@@ -212,8 +215,8 @@ using polisher = basic_polisher<>;
 /// Improves the best order of the search so far; proposes nothing when there is none.
 ///
 /// It makes a fixed number of moves, so that the plan does not depend on the machine's speed; `until_deadline` has it go on
-/// as long as a deadline allows. Of a deadline it takes no more than three quarters of the time left, since what it finds
-/// must still be placed.
+/// as long as a deadline allows, from each of as many seeds as `limits::threads`, side by side. Of a deadline it takes no more
+/// than three quarters of the time left, since what it finds must still be placed.
 struct polish {
     static constexpr bool refines = true;
     std::int64_t moves = 2000;   ///< in all; fewer when the bound is reached
@@ -229,16 +232,31 @@ struct polish {
         }
         auto const& p = on.subject();
         constexpr double share = 0.75;
-        basic_polisher<Lazy> job(
-            p, on.best()->order, on.budget() - p.resident_bytes(), on.seed(), on.stop().part(share), on.points());
+        bool const timed = left > moves;
+        std::deque<basic_polisher<Lazy>> jobs; // from the same order, each by its own way
+        for (unsigned i = 0; i < (timed ? std::max(1U, on.how().threads) : 1U); ++i) {
+            jobs.emplace_back(p,
+                              on.best()->order,
+                              on.budget() - p.resident_bytes(),
+                              on.seed() + i * detail::mix(i),
+                              on.stop().part(share),
+                              on.points());
+        }
         auto name = on.best()->name;
         if (!name.ends_with(suffix)) {
             name += suffix;
         }
-        for (bool more = true; more && left > 0; left -= at_once) {
-            more = job.run(std::min(left, at_once), on.bound().cost);
-            if (job.best_cost() < on.best()->cost) {
-                on.propose({.make = [&job] { return job.best(); }, .as_is = true, .name = name});
+        for (std::vector<char> more(jobs.size(), 1); left > 0; left -= at_once) {
+            on.side_by_side(jobs.size(), [&](std::size_t i) {
+                more[i] = jobs[i].run(std::min(left, at_once), on.bound().cost) ? 1 : 0;
+            });
+            for (auto const& job : jobs) {
+                if (job.best_cost() < on.best()->cost) {
+                    on.propose({.make = [&job] { return job.best(); }, .as_is = true, .name = name});
+                }
+            }
+            if (std::count(more.begin(), more.end(), 1) < static_cast<std::ptrdiff_t>(more.size())) {
+                break;
             }
         }
     }

@@ -54,6 +54,7 @@ public:
         for (std::size_t i = 0; i < by_ratio_.size(); ++i) {
             rank_[at(by_ratio_[i].tensor)] = static_cast<std::int32_t>(i);
         }
+        gone_.resize(by_ratio_.size());
         in_chain_.assign(static_cast<std::size_t>(p.op_count()), 0);
     }
 
@@ -65,7 +66,7 @@ public:
         auto const longest = std::min(e.run_count() + 2 * static_cast<std::size_t>(p_->op_count()) + 64,
                                       static_cast<std::size_t>(order_editor::most_runs(*p_)));
         lowest_ = e.peak();
-        gone_.assign(by_ratio_.size(), {});
+        forget();
         int since = 0;
         while (e.peak() > capacity) {
             if (e.run_count() > longest || e.cost() >= how.give_up_at || stop.expired() ||
@@ -233,7 +234,7 @@ private:
             }
             auto const g = gap_at(e, c.tensor, hot);
             if (g.life == none) {
-                gone_[i] = absence_at(e, c.tensor, hot, latest);
+                remember(i, absence_at(e, c.tensor, hot, latest));
                 continue;
             }
             ++tried;
@@ -263,6 +264,22 @@ private:
             }
         }
         return true;
+    }
+
+    void remember(std::size_t rank, absence const& x)
+    {
+        if (x.to != 0 && gone_[rank].to == 0) {
+            remembered_.push_back(rank);
+        }
+        gone_[rank] = x;
+    }
+    /// Takes no longer than remembering did: `polish` repairs orders of any length in a few drops.
+    void forget()
+    {
+        for (auto rank : remembered_) {
+            gone_[rank] = {};
+        }
+        remembered_.clear();
     }
 
     /// The stretch around slot `hot`, where `t` has no gap, in which it is not live at all; none if it is there or was since
@@ -335,6 +352,7 @@ private:
     std::vector<candidate> by_ratio_;
     std::vector<std::int32_t> rank_; // by tensor, there
     std::vector<absence> gone_;      // by rank, as far as it has been looked up
+    std::vector<std::size_t> remembered_;
     std::vector<char> in_chain_;
     std::vector<op_id> touched_;
     run_order chain_, best_chain_;

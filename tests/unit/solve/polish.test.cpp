@@ -144,6 +144,32 @@ TEST_CASE("polish: behind the default solver a plan gets no costlier, with and w
     }
 }
 
+TEST_CASE("polish: on several threads a number of moves makes the same plan, and a deadline one that fits")
+{
+    for (std::uint64_t seed : {1U, 2U, 5U}) {
+        auto const p = varied_problem(seed, 80);
+        auto const bytes = dynamic_peak(p) * 6 / 10 + p.resident_bytes();
+        limits lim{.budget = budget::bytes(bytes)};
+        auto const moves = portfolio(default_solver{}, polish{.moves = 300});
+        auto const one = plan(p, lim, moves);
+        lim.threads = 3;
+        auto const three = plan(p, lim, moves);
+        CAPTURE(seed);
+        REQUIRE(one.has_value() == three.has_value());
+        if (!one) {
+            continue;
+        }
+        CHECK(one->schedule == three->schedule);
+        lim.deadline = std::chrono::milliseconds(60);
+        auto const timed = plan(p, lim);
+        if (timed) {
+            CHECK(validate(p, timed->schedule, bytes).ok());
+        } else {
+            CHECK(timed.error().code == errc::deadline); // on a machine that is busy enough
+        }
+    }
+}
+
 TEST_CASE("stop_watch: a part of the time left ends before the whole, and no time limit has no parts")
 {
     CHECK_FALSE(stop_watch().timed());
