@@ -168,4 +168,23 @@ inline auto late_use_spec() -> problem_spec
     return s;
 }
 
+/// Two chains of large tensors end in one op: whichever is walked last, the end of the other waits.
+inline auto two_chains_spec() -> problem_spec
+{
+    problem_spec s;
+    std::vector<tensor_id> ends;
+    for (int chain = 0; chain < 2; ++chain) {
+        auto const first = add_tensor(s, 10);
+        auto const second = add_tensor(s, 10);
+        ends.push_back(add_tensor(s, 4));
+        add_op(s, 1, {}, {first});
+        add_op(s, 1, {first}, {second});
+        add_op(s, 1, {second}, {ends.back()});
+    }
+    auto const sum = add_tensor(s, 1);
+    add_op(s, 1, ends, {sum});
+    s.targets = {sum};
+    return s;
+}
+
 } // namespace strata::test

@@ -56,23 +56,7 @@ TEST_CASE("regressed_limit: between the need of one op and what enumeration need
 
 TEST_CASE("regressed_limit: the input that is made last finds the others there")
 {
-    // Two chains of large tensors end in one op: whichever is walked last, the end of the other waits.
-    problem_spec s;
-    for (bytes_t bytes : {10, 10, 4, 10, 10, 4, 1}) {
-        s.tensors.push_back({.bytes = bytes});
-    }
-    s.ops = {{.outputs = {0}},
-             {.inputs = {0}, .outputs = {1}},
-             {.inputs = {1}, .outputs = {2}},
-             {.outputs = {3}},
-             {.inputs = {3}, .outputs = {4}},
-             {.inputs = {4}, .outputs = {5}},
-             {.inputs = {2, 5}, .outputs = {6}}};
-    for (auto& o : s.ops) {
-        o.cost = 1;
-    }
-    s.targets = {6};
-    auto const p = make(s);
+    auto const p = make(two_chains_spec());
     CHECK(minimum_budget(p).bytes == 20);
     CHECK(raised(p, {.small = 0}) == byte_limit{24, 6});
     CHECK(brute_force(p).minimum_budget() == 24);

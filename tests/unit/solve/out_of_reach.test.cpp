@@ -31,27 +31,6 @@ auto proves(problem const& p, bytes_t bytes, out_of_reach const& s = {})
     return on.bound().cost == max_cost;
 }
 
-/// Two chains of large tensors end in one op: whichever is walked last, the end of the other waits.
-auto two_chains() -> problem
-{
-    problem_spec s;
-    for (bytes_t bytes : {10, 10, 4, 10, 10, 4, 1}) {
-        s.tensors.push_back({.bytes = bytes});
-    }
-    s.ops = {{.outputs = {0}},
-             {.inputs = {0}, .outputs = {1}},
-             {.inputs = {1}, .outputs = {2}},
-             {.outputs = {3}},
-             {.inputs = {3}, .outputs = {4}},
-             {.inputs = {4}, .outputs = {5}},
-             {.inputs = {2, 5}, .outputs = {6}}};
-    for (auto& o : s.ops) {
-        o.cost = 1;
-    }
-    s.targets = {6};
-    return make(s);
-}
-
 TEST_CASE("out_of_reach: proves only what enumeration confirms, and most of it")
 {
     int none_fits = 0;
@@ -73,7 +52,7 @@ TEST_CASE("out_of_reach: proves only what enumeration confirms, and most of it")
 
 TEST_CASE("out_of_reach: a budget that one op fits and its inputs do not")
 {
-    auto const p = two_chains();
+    auto const p = make(two_chains_spec());
     CHECK(minimum_budget(p).bytes == 20);
     CHECK(proves(p, 23));
     CHECK_FALSE(proves(p, 24));
@@ -84,7 +63,7 @@ TEST_CASE("out_of_reach: a budget that one op fits and its inputs do not")
 
 TEST_CASE("out_of_reach: nothing where there is a plan")
 {
-    auto const p = two_chains();
+    auto const p = make(two_chains_spec());
     limits const lim;
     std::array<op_id, 1> const points = {0};
     search on(p, 23, points, {0, none, false}, lim, {});
@@ -95,7 +74,7 @@ TEST_CASE("out_of_reach: nothing where there is a plan")
 
 TEST_CASE("out_of_reach: the answer says that no plan fits, why, and which budget does")
 {
-    auto const p = two_chains();
+    auto const p = make(two_chains_spec());
     auto const made = plan(p, {.budget = budget::bytes(23)});
     REQUIRE_FALSE(made);
     auto const& e = made.error();
