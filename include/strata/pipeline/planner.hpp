@@ -15,6 +15,7 @@
 #include <strata/schedule/profile.hpp>
 #include <strata/schedule/schedule.hpp>
 #include <strata/solve/concepts.hpp>
+#include <strata/solve/cut.hpp>
 #include <strata/solve/keep_all.hpp>
 #include <strata/solve/limits.hpp>
 #include <strata/solve/minimum_memory.hpp>
@@ -211,6 +212,12 @@ private:
                 (void)mend(edit, least_.bytes - p_->resident_bytes(), {}, stop);
                 lowest = std::min(lowest, mend.lowest_peak() + p_->resident_bytes());
             }
+        }
+        if (p_->op_count() <= quick && !stop.expired()) {
+            limits const lim;
+            search on(*p_, least_.bytes, std::span(&tightest, 1), {p_->base_cost(), none, false}, lim, stop);
+            cut{.one_shot = true}.solve(on);
+            lowest = std::min(lowest, on.lowest_peak());
         }
         return p_->op_count() <= quick ? least_walk_peak<Lazy>(*p_, least_.bytes, lowest, stop) : lowest;
     }
