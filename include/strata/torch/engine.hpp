@@ -18,12 +18,20 @@
 
 namespace strata::torch::detail {
 
+/// What is known of one run in a program.
+struct run_note {
+    bool graph = true;                 ///< forward: its graph is there when backward comes
+    std::vector<std::int32_t> last_of; ///< groups that go right after it
+};
+
 /// Runs the units of one step in flight. Models `random_engine` and `stateful_engine`.
 class unit_engine {
 public:
-    unit_engine(step_graph const& g, step_state& s)
+    /// `notes`: per run of the program, or null.
+    unit_engine(step_graph const& g, step_state& s, std::vector<run_note> const* notes)
         : graph_(g)
         , state_(s)
+        , notes_(notes)
     {
     }
 
@@ -38,10 +46,15 @@ public:
 private:
     void run(op_id o, bool quiet)
     {
+        static run_note const unknown;
         auto const& x = graph_.ops[at(o)];
+        auto const& note = notes_ == nullptr ? unknown : (*notes_)[done_++];
         switch (x.what) {
-        case step_op::kind::forward: run_forward(state_, x.unit, {.graph = graph_.host != none, .quiet = quiet}); break;
-        case step_op::kind::backward: run_backward(state_, x.unit); break;
+        case step_op::kind::forward:
+            run_forward(
+                state_, x.unit, {.graph = graph_.host != none && note.graph, .quiet = quiet, .last_of = note.last_of});
+            break;
+        case step_op::kind::backward: run_backward(state_, x.unit, note.last_of); break;
         case step_op::kind::host: take_seeds(); break;
         }
     }
@@ -63,6 +76,8 @@ private:
 
     step_graph const& graph_;
     step_state& state_;
+    std::vector<run_note> const* notes_;
+    std::size_t done_ = 0; // runs
     std::vector<at::Tensor> seeds_;
 };
 

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -110,9 +111,13 @@ public:
 
     [[nodiscard]] auto root_values() const noexcept -> std::vector<std::int32_t> const& { return root_values_; }
 
-    /// Backward through the graph, which is gone then. `given`: per root, undefined where no gradient came.
+    /// The uses whose gradients come out.
+    [[nodiscard]] auto watched() const noexcept -> std::vector<std::int32_t> const& { return uses_; }
+
+    /// Backward through the graph, which is gone then. `given`: per root, undefined where no gradient came. `begun`: per use
+    /// that is watched, to what its gradient is added, if to anything.
     /// Returns: the gradient of each use that is watched, undefined if nothing flows there.
-    [[nodiscard]] auto run(std::vector<at::Tensor> given) -> std::vector<std::pair<std::int32_t, at::Tensor>>
+    [[nodiscard]] auto run(std::vector<at::Tensor> given, std::vector<at::Tensor> begun) -> std::vector<at::Tensor>
     {
         autograd::edge_list roots;
         autograd::variable_list gradients;
@@ -124,17 +129,19 @@ public:
         }
         roots_.clear();
         given.clear();
+        if (roots.empty()) {
+            return begun;
+        }
+        if (auto from = source::of(edge_, std::move(begun))) {
+            from->add_input_metadata(gradients.front()); // which it makes nothing of, but something must come in
+            roots.emplace_back(std::move(from), 0);
+            gradients.push_back(gradients.front());
+        }
         std::vector<at::Tensor> arrived;
         static_cast<sink&>(*edge_).to = &arrived;
-        if (!roots.empty()) {
-            autograd::Engine::get_default_engine().execute(roots, gradients, false, false, true, {});
-        }
+        autograd::Engine::get_default_engine().execute(roots, gradients, false, false, true, {});
         arrived.resize(uses_.size());
-        std::vector<std::pair<std::int32_t, at::Tensor>> parts;
-        for (std::size_t k = 0; k < uses_.size(); ++k) {
-            parts.emplace_back(uses_[k], std::move(arrived[k]));
-        }
-        return parts;
+        return arrived;
     }
 
 private:
@@ -146,6 +153,30 @@ private:
             return {};
         }
         std::vector<at::Tensor>* to = nullptr;
+    };
+
+    /// Where sums begin that the graph adds to: hands them on before anything else arrives, and keeps no hold of them, so
+    /// that autograd adds in place.
+    struct source final : autograd::Node {
+        source()
+            : autograd::Node(std::numeric_limits<std::uint64_t>::max()) // before all nodes of forward
+        {
+        }
+        /// One for the inputs of `to`, null if nothing has begun.
+        static auto of(node_pointer const& to, std::vector<at::Tensor> begun) -> node_pointer
+        {
+            node_pointer made;
+            for (std::size_t k = 0; k < begun.size(); ++k) {
+                if (begun[k].defined()) {
+                    made = made ? std::move(made) : make_node<source>();
+                    made->add_next_edge({to, static_cast<std::uint32_t>(k)});
+                    static_cast<source&>(*made).sums.push_back(std::move(begun[k]));
+                }
+            }
+            return made;
+        }
+        auto apply(autograd::variable_list&& /*g*/) -> autograd::variable_list override { return std::move(sums); }
+        autograd::variable_list sums;
     };
 
     /// What stands for one saved tensor.

@@ -72,6 +72,7 @@ struct report {
     double overhead_bound = 0;                ///< proven: no plan needs less
     std::size_t ops = 0;                      ///< that the pass was seen to run
     std::size_t units = 0;                    ///< that the plan is made of, forward only
+    std::size_t parts = 0;                    ///< in which they run: units that the plan always runs together are one
     std::vector<std::string> recomputed = {}; ///< units that run more than once, by name
     double capture_seconds = 0, profile_seconds = 0, plan_seconds = 0, rehearse_seconds = 0;
     int rehearsals = 0; ///< trial steps: after each, what took more memory than measured alone is planned with more

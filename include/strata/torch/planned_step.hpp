@@ -13,8 +13,10 @@
 #include <strata/problem/problem.hpp>
 #include <strata/solve/limits.hpp>
 #include <strata/torch/capture.hpp>
+#include <strata/torch/coarse_step.hpp>
 #include <strata/torch/compat.hpp>
 #include <strata/torch/engine.hpp>
+#include <strata/torch/fused_units.hpp>
 #include <strata/torch/mask_bits.hpp>
 #include <strata/torch/memory_watch.hpp>
 #include <strata/torch/options.hpp>
@@ -33,6 +35,8 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <map>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -49,9 +53,10 @@ public:
                  step_graph const& g,
                  program const& p,
                  std::vector<at::Tensor> in,
+                 std::vector<run_note> const* notes = nullptr,
                  std::unique_ptr<block_source> memory = nullptr)
         : state(t, u, std::move(in))
-        , engine(g, state)
+        , engine(g, state, notes)
         , runs(p, engine, releasing(g, state))
         , blocks(std::move(memory))
         , host(g.host)
@@ -108,16 +113,15 @@ public:
         units_ = unit_maker(trace_).made();
         said_.capture_seconds = lap(begin);
         said_.ops = seen;
-        said_.units = units_.all.size();
+        said_.parts = said_.units = units_.all.size();
         before.restore();
-        std::vector<unit_profile> measured;
         {
             step_state s(trace_, units_, inputs);
-            measured = profiler(s, how.repeats).measured();
+            measured_ = profiler(s, how.repeats).measured();
         }
         read_again_.assign(trace_.groups.size(), 0);
-        for (std::size_t i = 0; i < measured.size(); ++i) {
-            for (auto const* list : {&measured[i].saved, &units_.all[i].needs}) {
+        for (std::size_t i = 0; i < measured_.size(); ++i) {
+            for (auto const* list : {&measured_[i].saved, &units_.all[i].needs}) {
                 for (auto g : *list) {
                     read_again_[at(g)] = 1;
                 }
@@ -126,7 +130,7 @@ public:
         before.restore();
         said_.profile_seconds = lap(begin);
         bool const all_count = how.budget.counts == counted::activations_and_gradients;
-        graph_ = step_writer(trace_, units_, measured, all_count).written();
+        graph_ = step_writer(trace_, units_, measured_, all_count).written();
         if (known != nullptr) {
             take_plan(*known);
             ++said_.rehearsals;
@@ -134,6 +138,8 @@ public:
             before.restore();
             said_.rehearse_seconds = lap(begin);
             refuse_excess();
+            run_coarsely(inputs, before);
+            said_.rehearse_seconds += lap(begin);
             place_blocks(how, inputs, before);
             return;
         }
@@ -154,6 +160,10 @@ public:
             make_plan(how);
             said_.plan_seconds += lap(begin);
         }
+        if (how.rehearsals > 0) {
+            run_coarsely(inputs, before);
+            said_.rehearse_seconds += lap(begin);
+        }
         place_blocks(how, inputs, before);
     }
     planned_step(planned_step const&) = delete;
@@ -171,8 +181,7 @@ public:
     [[nodiscard]] auto begin(std::vector<at::Tensor> inputs) const -> std::unique_ptr<running_step>
     {
         auto blocks = said_.arena_bytes > 0 ? std::make_unique<block_replayer>(arena_, slab_, device_type()) : nullptr;
-        auto x =
-            std::make_unique<running_step>(trace_, units_, graph_, *program_, std::move(inputs), std::move(blocks));
+        auto x = fresh(std::move(inputs), std::move(blocks));
         x->run_forward();
         return x;
     }
@@ -358,14 +367,76 @@ private:
                 graph_.plain.ops[at(i.id)].workspace = ops[at(i.id)].workspace + excess;
             }
         };
+        run_once(x, before, after);
+        return kept;
+    }
+
+    /// Runs what always runs together as one, where a trial step keeps the budget that way: units that exceed it are taken
+    /// apart again.
+    void run_coarsely(std::vector<at::Tensor> const& inputs, undo_log& before)
+    {
+        constexpr int trials = 5;
+        auto const measured = std::exchange(said_.measured_peak, 0);
+        auto const allowed = std::max(said_.budget, measured);
+        std::vector<char> apart(units_.all.size(), 0);
+        for (int k = 0; k < trials; ++k) {
+            auto fused = unit_fuser(trace_, units_, measured_, graph_, *program_, apart).made();
+            auto const part_of = fused.part_of;
+            auto made = coarse_step::of(trace_, std::move(fused));
+            if (!made) {
+                throw not_planned(std::move(made).error());
+            }
+            coarse_ = *std::move(made);
+            auto const peaks = peaks_of_units(inputs);
+            before.restore();
+            said_.measured_peak = *std::max_element(peaks.begin(), peaks.end());
+            if (said_.measured_peak <= allowed) {
+                said_.parts = coarse_->units.all.size();
+                return;
+            }
+            for (std::size_t u = 0; u < apart.size(); ++u) {
+                apart[u] = k + 2 == trials || peaks[at(part_of[u])] > allowed ? 1 : apart[u];
+            }
+        }
+        coarse_.reset();
+        said_.measured_peak = measured;
+    }
+    /// A trial step in coarser units: per unit, the most memory in use while it runs; what the budget counts of it.
+    [[nodiscard]] auto peaks_of_units(std::vector<at::Tensor> const& inputs) const -> std::vector<bytes_t>
+    {
+        std::vector<bytes_t> peaks(coarse_->units.all.size(), 0);
+        memory_watch watch;
+        auto const x = fresh(inputs, nullptr);
+        auto const before = [&](instruction const&) { watch.reset_peak(); };
+        auto const after = [&](instruction const& i) {
+            if (auto const u = coarse_->graph.ops[at(i.id)].unit; u != none) {
+                peaks[at(u)] = std::max(peaks[at(u)], watch.peak() - uncounted_);
+            }
+        };
+        run_once(*x, before, after);
+        return peaks;
+    }
+
+    [[nodiscard]] auto fresh(std::vector<at::Tensor> inputs, std::unique_ptr<block_source> memory) const
+        -> std::unique_ptr<running_step>
+    {
+        auto const& units = coarse_ ? coarse_->units : units_;
+        auto const& graph = coarse_ ? coarse_->graph : graph_;
+        auto const& code = coarse_ ? coarse_->code : *program_;
+        return std::make_unique<running_step>(
+            trace_, units, graph, code, std::move(inputs), coarse_ ? &coarse_->notes : nullptr, std::move(memory));
+    }
+    /// All of a step, with gradients of ones.
+    template <class Before, class After>
+    void run_once(running_step& x, Before const& before, After const& after) const
+    {
         if (has_backward()) {
-            x.runs.run_before(graph_.host, before, after);
+            x.runs.run_before(x.host, before, after);
             x.engine.give(ones(x.state));
             x.runs.resume(before, after);
         } else {
             x.runs.run(before, after);
         }
-        return kept;
     }
 
     /// Writes down which blocks a trial step takes, and finds their places, if they are wanted and fit.
@@ -376,10 +447,10 @@ private:
         }
         auto recorder = std::make_unique<block_recorder>(device_type());
         auto const& written = *recorder;
-        running_step x(trace_, units_, graph_, *program_, inputs, std::move(recorder));
-        x.run_forward();
+        auto const x = fresh(inputs, std::move(recorder)); // gone when its results are
+        x->run_forward();
         if (has_backward()) {
-            x.run_backward(ones(x.state));
+            x->run_backward(ones(x->state));
         }
         arena_ = arena_layout::of(written.blocks(), device_type());
         before.restore();
@@ -412,10 +483,12 @@ private:
 
     trace trace_;
     unit_list units_;
+    std::vector<unit_profile> measured_;
     step_graph graph_;
     report said_;
     std::unique_ptr<certified_plan> plan_;
     std::unique_ptr<program> program_;
+    std::unique_ptr<coarse_step> coarse_; // the same in fewer units; null where the trial step exceeded the budget
     arena_layout arena_;
     mutable std::shared_ptr<step_slab> slab_; // between steps
     std::vector<char> read_again_;            // per group

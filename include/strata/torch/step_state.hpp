@@ -29,6 +29,30 @@ public:
             return;
         }
         accumulate(std::move(part));
+        add_early();
+    }
+    /// The sum of all parts before number `rank`, which goes to whoever adds parts from there on. Requires: they have come.
+    [[nodiscard]] auto hand_over(std::int32_t rank) -> at::Tensor
+    {
+        TORCH_CHECK(next_ == rank, "strata::torch: a gradient is added up before all of its parts have come");
+        return take();
+    }
+    /// The sum comes back, with all parts before number `next`.
+    void take_over(at::Tensor sum, std::int32_t next)
+    {
+        sum_ = std::move(sum);
+        next_ = next;
+        add_early();
+    }
+    /// The sum, which goes to the caller.
+    [[nodiscard]] auto take() -> at::Tensor { return std::exchange(sum_, at::Tensor()); }
+    /// What has been added up so far; undefined if nothing has.
+    [[nodiscard]] auto sum() const noexcept -> at::Tensor const& { return sum_; }
+    void clear() noexcept { *this = ordered_sum(); }
+
+private:
+    void add_early()
+    {
         for (auto it = early_.begin(); it != early_.end();) {
             if (it->first == next_) {
                 auto now = std::move(it->second);
@@ -40,13 +64,6 @@ public:
             }
         }
     }
-    /// The sum, which goes to the caller.
-    [[nodiscard]] auto take() -> at::Tensor { return std::exchange(sum_, at::Tensor()); }
-    /// What has been added up so far; undefined if nothing has.
-    [[nodiscard]] auto sum() const noexcept -> at::Tensor const& { return sum_; }
-    void clear() noexcept { *this = ordered_sum(); }
-
-private:
     /// As autograd does it: in place where nobody else could see that.
     void accumulate(at::Tensor part)
     {

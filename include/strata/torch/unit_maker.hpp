@@ -26,7 +26,7 @@ public:
     explicit unit_maker(trace const& t)
         : t_(t)
         , parent_(t.ops.size())
-        , producer_(t.values.size(), none)
+        , producer_(producers(t))
         , grad_uses_(t.values.size(), 0)
         , seen_outside_(t.values.size(), 0)
         , readers_(t.values.size(), 0)
@@ -36,7 +36,7 @@ public:
 
     [[nodiscard]] auto made() && -> unit_list
     {
-        find_producers();
+        count_readers();
         merge();
         fold_views_of_residents();
         auto order = ordered();
@@ -48,6 +48,9 @@ public:
             list_.all.push_back(writer.describe(members_[at(root)]));
         }
         writer.find_results(list_.all);
+        for (auto& u : list_.all) {
+            writer.encode(u);
+        }
         gradient_ranker(t_, list_)();
         return std::move(list_);
     }
@@ -75,17 +78,12 @@ private:
         return op(o).grad_mode && op(o).leads_back && t_.values[at(v)].grad;
     }
 
-    void find_producers()
+    void count_readers()
     {
         for (std::int32_t o = 0; o < count(); ++o) {
             for_each_argument(op(o), [&](auto v) {
                 ++readers_[at(v)];
                 grad_uses_[at(v)] += wants(o, v) ? 1 : 0;
-            });
-            for_each_answer(op(o), [&](auto v) {
-                if (t_.values[at(v)].from == origin::made && producer_[at(v)] == none) {
-                    producer_[at(v)] = o;
-                }
             });
         }
     }

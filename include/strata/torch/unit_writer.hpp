@@ -11,15 +11,30 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 namespace strata::torch::detail {
 
+/// Per value: the op that makes it first, `none` for one that was there before.
+[[nodiscard]] inline auto producers(trace const& t) -> std::vector<std::int32_t>
+{
+    std::vector<std::int32_t> all(t.values.size(), none);
+    for (std::size_t o = 0; o < t.ops.size(); ++o) {
+        for_each_answer(t.ops[o], [&](auto v) {
+            if (t.values[at(v)].from == origin::made && all[at(v)] == none) {
+                all[at(v)] = static_cast<std::int32_t>(o);
+            }
+        });
+    }
+    return all;
+}
+
 /// Writes units of one trace.
 class unit_writer {
 public:
-    /// `producer`: per value, the op that makes it first.
+    /// `producer`: as `producers` says.
     unit_writer(trace const& t, std::vector<std::int32_t> const& producer)
         : t_(t)
         , producer_(producer)
@@ -31,10 +46,10 @@ public:
     {
         unit u;
         u.ops = ops;
-        std::vector<std::pair<std::int32_t, std::int32_t>> local; // value, number
+        std::unordered_map<std::int32_t, std::int32_t> local; // of a value
         auto const local_of = [&](std::int32_t v) {
-            auto const it = std::find_if(local.rbegin(), local.rend(), [&](auto const& p) { return p.first == v; });
-            return it == local.rend() ? none : it->second;
+            auto const it = local.find(v);
+            return it == local.end() ? none : it->second;
         };
         for (auto o : ops) {
             auto const& x = t_.ops[at(o)];
@@ -65,7 +80,7 @@ public:
             u.changes.insert(u.changes.end(), x.statistics.begin(), x.statistics.end());
             for_each_answer(x, [&](auto v) {
                 if (t_.values[at(v)].from == origin::made && producer_[at(v)] == o) {
-                    local.emplace_back(v, static_cast<std::int32_t>(u.locals.size()));
+                    local.emplace(v, static_cast<std::int32_t>(u.locals.size()));
                     u.locals.push_back(v);
                 }
             });
@@ -105,6 +120,9 @@ public:
             }
         }
     }
+
+    /// Writes the code of a unit of which all else is known.
+    void encode(unit& u) const { u.code = unit_code::of(t_, u.ops, u.reads, u.locals, u.results, u.uses.size()); }
 
 private:
     [[nodiscard]] auto group_of(std::int32_t v) const noexcept -> std::int32_t { return t_.values[at(v)].group; }
