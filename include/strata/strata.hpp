@@ -105,11 +105,13 @@
 #include <strata/solve/recompute_all.hpp>
 #include <strata/solve/recut.hpp>
 #include <strata/solve/repair.hpp>
+#include <strata/solve/retrace.hpp>
 #include <strata/solve/run_table.hpp>
 #include <strata/solve/saving.hpp>
 #include <strata/solve/search.hpp>
 #include <strata/solve/slot_line.hpp>
 #include <strata/solve/sqrt_checkpoint.hpp>
 #include <strata/solve/step_kind.hpp>
+#include <strata/solve/stretch.hpp>
 #include <strata/units.hpp>
 #include <strata/version.hpp>

@@ -86,7 +86,7 @@ private:
     static constexpr std::size_t hottest = 1;
     static constexpr std::size_t far_every = 16; ///< moves; one of another cut takes as long as some twenty small ones
 
-    static constexpr int stretches = 24; ///< planned anew before each cycle; one takes as long as some hundred small moves
+    static constexpr int stretches = 60; ///< planned anew before each cycle; one takes as long as some ten small moves
 
     static constexpr int little_patience = 60; // drops without a new lowest peak
     static constexpr int much_patience = 400;
@@ -150,12 +150,11 @@ private:
         }
     }
 
-    /// Plans stretches of the order anew.
-    void retrace_some()
+    /// Plans up to `count` stretches of `order` anew. Returns: whether that changed it.
+    auto retrace_some(run_order& order, int count) -> bool
     {
-        auto order = edit_.order();
         bool changed = false;
-        for (int i = 0; i < stretches && !stop_.expired(); ++i) {
+        for (int i = 0; i < count && !stop_.expired(); ++i) {
             auto const how = retrace_.drawn(order, draw_);
             if (!how) {
                 break;
@@ -165,19 +164,17 @@ private:
                 changed = true;
             }
         }
-        if (changed) {
-            edit_ = order_editor(*p_, order);
-            keep_if_best();
-        }
+        return changed;
     }
 
     void move()
     {
-        if (moves_ % cycle == 0 && moves_ > 0 && edit_.cost() > best_cost_) {
-            edit_ = order_editor(*p_, best_);
-        }
         if (moves_ % cycle == 0) {
-            retrace_some();
+            bool const other = retrace_some(best_, stretches); // of the same cost, too, since that leads on
+            if (other || edit_.cost() > best_cost_) {
+                edit_ = order_editor(*p_, best_);
+                best_cost_ = edit_.cost();
+            }
         }
         auto const before = edit_.cost();
         auto const most = acceptable(before);

@@ -3,13 +3,13 @@
 /// @brief Plans a stretch of an order anew, as a shortest way back from what must be live at its end.
 #pragma once
 
-#include <strata/detail/lazy.hpp>
 #include <strata/detail/mix.hpp>
 #include <strata/problem/problem.hpp>
 #include <strata/schedule/profile.hpp>
 #include <strata/schedule/schedule.hpp>
 #include <strata/solve/disturb.hpp>
 #include <strata/solve/limits.hpp>
+#include <strata/solve/search.hpp>
 #include <strata/solve/stretch.hpp>
 #include <strata/units.hpp>
 
@@ -19,6 +19,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -27,7 +28,7 @@ namespace strata {
 /// How far a `retrace` looks.
 struct retrace_options {
     op_id from = 0, to = 0; ///< first runs of the stretch; `to` is left out
-    int width = 300;        ///< states gone on from between two first runs
+    int width = 30;         ///< states gone on from between two first runs; fewer where many tensors are live
     double byte_price = 0;  ///< what a live byte weighs beside cost when states are compared
 };
 
@@ -53,16 +54,18 @@ public:
     {
     }
 
-    /// A stretch around one of the replays of `order`, drawn at random: short ones more often, and how far to look.
-    /// Returns: nothing where `order` has no replays. Complexity: O(length of the order).
-    [[nodiscard]] auto drawn(std::span<op_id const> order, random_draws& draw) const -> std::optional<retrace_options>
+    /// A stretch around one of the replays of `order` between the first runs of two ops, drawn at random: short ones more often,
+    /// and how far to look.
+    /// Returns: nothing where there are no such replays. Complexity: O(length of the order).
+    [[nodiscard]] auto drawn(std::span<op_id const> order, random_draws& draw, op_id first = 0, op_id last = none) const
+        -> std::optional<retrace_options>
     {
         std::vector<op_id> begun_at_replays;
         op_id begun = 0;
         for (auto o : order) {
             if (o == begun) {
                 ++begun;
-            } else {
+            } else if (begun >= first && (last == none || begun <= last)) {
                 begun_at_replays.push_back(begun);
             }
         }
@@ -76,8 +79,9 @@ public:
         retrace_options how;
         how.to = static_cast<op_id>(std::min(ops, 1 + around + length * draw.share()));
         how.from = static_cast<op_id>(std::max(0.0, static_cast<double>(how.to) - length));
-        how.width = draw.below(5) == 0 ? 1500 : 300;
-        auto const price = 0.6 * static_cast<double>(p_->base_cost()) / static_cast<double>(std::max<bytes_t>(1, capacity_));
+        how.width = draw.below(5) == 0 ? 4 * how.width : how.width;
+        auto const price =
+            0.6 * static_cast<double>(p_->base_cost()) / static_cast<double>(std::max<bytes_t>(1, capacity_));
         how.byte_price = draw.below(2) == 0 ? 0 : price * draw.share();
         return how;
     }
@@ -85,16 +89,15 @@ public:
     /// `order` with the stretch planned anew; it fits, and costs less, or as much in another way.
     /// Returns: nothing when no such way is found. Requires: `order` fits and has its first runs in index order; 0 <= from < to <= ops.
     /// Complexity: O(width × first runs × tensors live × their inputs + length of the order).
-    [[nodiscard]] auto operator()(std::span<op_id const> order,
-                                  retrace_options const& how,
-                                  random_draws& draw,
-                                  stop_watch const& stop) -> std::optional<run_order>
+    [[nodiscard]] auto
+    operator()(std::span<op_id const> order, retrace_options const& how, random_draws& draw, stop_watch const& stop)
+        -> std::optional<run_order>
     {
         if (!stretch_.take(order, how.from, how.to, draw)) {
             return {};
         }
-        auto const old = order.subspan(stretch_.first_run(how.from),
-                                       stretch_.first_run(how.to) - stretch_.first_run(how.from));
+        auto const old =
+            order.subspan(stretch_.first_run(how.from), stretch_.first_run(how.to) - stretch_.first_run(how.from));
         first_runs_.assign(1, 0);
         for (auto o = how.from; o < how.to; ++o) {
             first_runs_.push_back(first_runs_.back() + p_->cost(o));
@@ -110,8 +113,12 @@ public:
         start.bytes = stretch_.bytes(start.live);
         start.least = stretch_.least_cost(start.live);
         next_.push_back(start);
+        std::int64_t live = 1;
+        start.live.each([&](std::size_t /*i*/) { ++live; });
+        auto const affordable = std::max(least_width, most_undone / (live * (how.to - how.from)));
+        auto const width = static_cast<int>(std::min<std::int64_t>(how.width, affordable));
         for (auto o = how.to; o-- > how.from;) {
-            go_back(o, how);
+            go_back(o, how, width);
             if (next_.empty() || stop.expired()) {
                 return {};
             }
@@ -133,6 +140,8 @@ private:
         op_id run;
     };
     using entry = std::pair<double, std::int32_t>;
+    static constexpr std::int64_t most_undone = 300'000; // runs, about, where fewer states are gone on from than asked
+    static constexpr std::int64_t least_width = 8;
 
     static auto at(std::int32_t i) noexcept -> std::size_t { return static_cast<std::size_t>(i); }
 
@@ -220,7 +229,7 @@ private:
     }
 
     /// From right after the first run of `o` to right before it, for all in `next_`.
-    void go_back(op_id o, retrace_options const& how)
+    void go_back(op_id o, retrace_options const& how, int width)
     {
         std::swap(now_, next_);
         next_.clear();
@@ -232,7 +241,8 @@ private:
         open_.clear();
         auto const open = [&](std::int32_t i) {
             auto const& s = now_[at(i)];
-            open_.emplace_back(static_cast<double>(s.cost + s.least) + how.byte_price * static_cast<double>(s.bytes), i);
+            open_.emplace_back(static_cast<double>(s.cost + s.least) + how.byte_price * static_cast<double>(s.bytes),
+                               i);
             std::push_heap(open_.begin(), open_.end(), std::greater<>());
         };
         std::vector<state> given;
@@ -245,7 +255,7 @@ private:
         }
         done_.assign(now_.size(), 0);
         state s;
-        for (int gone_on = 0; gone_on < how.width && !open_.empty();) {
+        for (int gone_on = 0; gone_on < width && !open_.empty();) {
             std::pop_heap(open_.begin(), open_.end(), std::greater<>());
             auto const i = open_.back().second;
             open_.pop_back();
@@ -325,5 +335,46 @@ private:
 };
 
 using retrace = basic_retrace<>;
+
+/// Plans stretches of the best order anew, drawn at random, as long as that helps. Proposes nothing when there is none.
+///
+/// What it reaches in a tenth of a second near the smallest budget, where one op is made again many times, no number of moves
+/// of `polish` has reached; `polish` makes the same moves beside its own.
+struct retrace_stretches {
+    int most = 200;    ///< stretches
+    int patience = 40; ///< stretches without a cheaper order
+    double worth_it =
+        0.01; ///< share of the step's cost that a plan must be above its bound for this to be worth its time
+
+    [[nodiscard]] static constexpr auto name() noexcept -> std::string_view { return "retrace"; }
+    template <class Lazy>
+    void solve(basic_search<Lazy>& on) const
+    {
+        if (!on.best() || on.done() || on.above_bound() < worth_it) {
+            return;
+        }
+        auto const& p = on.subject();
+        basic_retrace<Lazy> back(p, on.budget() - p.resident_bytes());
+        random_draws draw(on.seed());
+        auto order = on.best()->order;
+        auto cost = on.best()->cost;
+        for (int i = 0, idle = 0; i < most && idle < patience && !on.stop().expired(); ++i, ++idle) {
+            auto const how = back.drawn(order, draw);
+            if (!how) {
+                break;
+            }
+            if (auto other = back(order, *how, draw, on.stop())) {
+                order = *std::move(other);
+                auto const now = cost_of(p, order);
+                idle = now < cost ? 0 : idle;
+                cost = now;
+            }
+        }
+        if (cost < on.best()->cost) {
+            auto const called = on.best()->name + "+retrace";
+            on.propose({.make = [&order] { return order; }, .name = called});
+        }
+    }
+};
 
 } // namespace strata

@@ -3,8 +3,6 @@
 /// @brief A stretch of an order as a small problem of its own: what must be live where it ends, what is there where it begins.
 #pragma once
 
-#include <strata/detail/lazy.hpp>
-#include <strata/detail/mix.hpp>
 #include <strata/problem/problem.hpp>
 #include <strata/schedule/profile.hpp>
 #include <strata/schedule/schedule.hpp>
@@ -104,8 +102,9 @@ public:
             counted_[at(t)] = sum > capacity / small_share ? 1 : 0;
             if (counted_[at(t)] == 0) {
                 auto const readers = p.consumers(t);
-                auto const last = p.is_target(t) ? p.op_count()
-                                                 : std::max(p.producers(t).back(), readers.empty() ? 0 : readers.back());
+                auto const last = p.is_target(t)
+                                      ? p.op_count()
+                                      : std::max(p.producers(t).back(), readers.empty() ? 0 : readers.back());
                 small_[at(p.producers(t).front())] += size;
                 small_[at(last) + 1] -= size;
             }
@@ -158,11 +157,10 @@ public:
     {
         return capacity_ - fixed_ - std::max(small_[at(o)], small_[at(o) + 1]);
     }
-    [[nodiscard]] auto bytes(std::size_t i) const noexcept -> bytes_t { return p_->size(tensors_[i]); }
     [[nodiscard]] auto bytes(stretch_set const& s) const -> bytes_t
     {
         bytes_t sum = 0;
-        s.each([&](std::size_t i) { sum += bytes(i); });
+        s.each([&](std::size_t i) { sum += p_->size(tensors_[i]); });
         return sum;
     }
     [[nodiscard]] auto ops() const noexcept -> std::span<stretch_op const> { return ops_; }
@@ -347,9 +345,9 @@ private:
             auto const t = tensors_[i];
             bool const there = at_begin_[at(t)] != 0;
             auto const next = last[i] + 1; // from here on it would be held
-            bool const can_be = last[i] < before.size() && !p_->accumulated(t) &&
-                                (next == before.size() ||
-                                 hottest[next] + p_->size(t) <= capacity_ + p_->resident_bytes());
+            bool const can_be =
+                last[i] < before.size() && !p_->accumulated(t) &&
+                (next == before.size() || hottest[next] + p_->size(t) <= capacity_ + p_->resident_bytes());
             if (there || can_be) {
                 begin_.put(i);
             }
@@ -383,17 +381,17 @@ private:
 
     problem const* p_;
     bytes_t capacity_;
-    std::vector<char> counted_;             // by tensor: not a small one
-    std::vector<std::int32_t> number_;      // by tensor
-    std::vector<char> at_begin_, at_end_;   // by tensor: live there
-    std::vector<std::size_t> first_run_;    // by op
-    std::vector<bytes_t> small_;            // by op: bytes of small tensors around its first run
+    std::vector<char> counted_;           // by tensor: not a small one
+    std::vector<std::int32_t> number_;    // by tensor
+    std::vector<char> at_begin_, at_end_; // by tensor: live there
+    std::vector<std::size_t> first_run_;  // by op
+    std::vector<bytes_t> small_;          // by op: bytes of small tensors around its first run
     op_id from_ = 0, to_ = 0;
     bytes_t fixed_ = 0;
-    std::vector<tensor_id> tensors_;        // by number
-    std::vector<std::int32_t> maker_;       // by number
-    std::vector<stretch_set> remakes_;      // by number: replays without which it cannot be there
-    std::vector<stretch_op> ops_;           // that may be replayed
+    std::vector<tensor_id> tensors_;   // by number
+    std::vector<std::int32_t> maker_;  // by number
+    std::vector<stretch_set> remakes_; // by number: replays without which it cannot be there
+    std::vector<stretch_op> ops_;      // that may be replayed
     std::vector<stretch_op> firsts_;
     stretch_set needed_, begin_, made_again_, impossible_;
 };
