@@ -341,8 +341,7 @@ using retrace = basic_retrace<>;
 /// What it reaches in a tenth of a second near the smallest budget, where one op is made again many times, no number of moves
 /// of `polish` has reached; `polish` makes the same moves beside its own.
 struct retrace_stretches {
-    int most = 200;    ///< stretches
-    int patience = 40; ///< stretches without a cheaper order
+    std::int64_t runs = 100'000; ///< about so many ops are run on paper, where each stretch counts as a whole step
     double worth_it =
         0.01; ///< share of the step's cost that a plan must be above its bound for this to be worth its time
 
@@ -358,7 +357,8 @@ struct retrace_stretches {
         random_draws draw(on.seed());
         auto order = on.best()->order;
         auto cost = on.best()->cost;
-        for (int i = 0, idle = 0; i < most && idle < patience && !on.stop().expired(); ++i, ++idle) {
+        auto const most = std::min<std::int64_t>(1000, runs / p.op_count());
+        for (std::int64_t i = 0, idle = 0; i < most && 3 * idle < most && !on.stop().expired(); ++i, ++idle) {
             auto const how = back.drawn(order, draw);
             if (!how) {
                 break;
