@@ -98,6 +98,7 @@
 #include <strata/solve/minimum_memory.hpp>
 #include <strata/solve/near_cuts.hpp>
 #include <strata/solve/order_editor.hpp>
+#include <strata/solve/order_stretch.hpp>
 #include <strata/solve/out_of_reach.hpp>
 #include <strata/solve/polish.hpp>
 #include <strata/solve/priced_cuts.hpp>
@@ -112,6 +113,5 @@
 #include <strata/solve/slot_line.hpp>
 #include <strata/solve/sqrt_checkpoint.hpp>
 #include <strata/solve/step_kind.hpp>
-#include <strata/solve/stretch.hpp>
 #include <strata/units.hpp>
 #include <strata/version.hpp>

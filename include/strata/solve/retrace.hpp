@@ -9,8 +9,8 @@
 #include <strata/schedule/schedule.hpp>
 #include <strata/solve/disturb.hpp>
 #include <strata/solve/limits.hpp>
+#include <strata/solve/order_stretch.hpp>
 #include <strata/solve/search.hpp>
-#include <strata/solve/stretch.hpp>
 #include <strata/units.hpp>
 
 #include <algorithm>
@@ -324,7 +324,7 @@ private:
 
     problem const* p_;
     bytes_t capacity_;
-    basic_stretch<Lazy> stretch_;
+    basic_order_stretch<Lazy> stretch_;
     cost_t most_ = 0;                // that the stretch may cost
     std::vector<cost_t> first_runs_; // cost of those of the stretch before one
     std::vector<node> nodes_;

@@ -76,10 +76,10 @@ struct stretch_op {
 /// random, which may be dropped. Tensors so small that all of them together take a three hundredth of the capacity are taken to live from
 /// their first run to their last use. Others have a number from 0.
 template <class Lazy = void>
-class basic_stretch {
+class basic_order_stretch {
 public:
     /// `p` outlives it.
-    explicit basic_stretch(problem const& p, bytes_t capacity)
+    explicit basic_order_stretch(problem const& p, bytes_t capacity)
         : p_(&p)
         , capacity_(capacity)
         , counted_(at(p.tensor_count()), 0)
@@ -396,6 +396,6 @@ private:
     stretch_set needed_, begin_, made_again_, impossible_;
 };
 
-using stretch = basic_stretch<>;
+using order_stretch = basic_order_stretch<>;
 
 } // namespace strata
