@@ -98,6 +98,7 @@
 #include <strata/solve/minimum_memory.hpp>
 #include <strata/solve/near_cuts.hpp>
 #include <strata/solve/order_editor.hpp>
+#include <strata/solve/order_stretch.hpp>
 #include <strata/solve/out_of_reach.hpp>
 #include <strata/solve/polish.hpp>
 #include <strata/solve/priced_cuts.hpp>
@@ -105,6 +106,7 @@
 #include <strata/solve/recompute_all.hpp>
 #include <strata/solve/recut.hpp>
 #include <strata/solve/repair.hpp>
+#include <strata/solve/retrace.hpp>
 #include <strata/solve/run_table.hpp>
 #include <strata/solve/saving.hpp>
 #include <strata/solve/search.hpp>

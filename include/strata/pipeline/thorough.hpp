@@ -16,6 +16,7 @@
 #include <strata/solve/polish.hpp>
 #include <strata/solve/portfolio.hpp>
 #include <strata/solve/priced_cuts.hpp>
+#include <strata/solve/retrace.hpp>
 #include <strata/solve/search.hpp>
 #include <strata/solve/tree_width.hpp>
 #include <strata/units.hpp>
@@ -44,6 +45,7 @@ struct thorough {
             .solve(on);
         budgeted{.runs = 100'000, .worth_it = 0.01}.solve(on);
         near_cuts{.runs = 150'000, .salt = 1}.solve(on);
+        retrace_stretches{}.solve(on);
         minimum_memory{.runs = 100'000}.solve(on);
         // On longer steps separators cost more than all others together and are ahead only where those find nothing.
         constexpr op_id short_step = 1000;

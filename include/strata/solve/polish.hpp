@@ -17,6 +17,7 @@
 #include <strata/solve/order_editor.hpp>
 #include <strata/solve/recut.hpp>
 #include <strata/solve/repair.hpp>
+#include <strata/solve/retrace.hpp>
 #include <strata/solve/search.hpp>
 #include <strata/units.hpp>
 
@@ -57,6 +58,7 @@ public:
         , repair_(p)
         , disturb_(p)
         , recut_(p, points)
+        , retrace_(p, capacity)
         , best_(std::move(start))
         , best_cost_(edit_.cost())
     {
@@ -83,6 +85,8 @@ private:
     static constexpr std::array heats = {0.001, 0.003, 0.0003};
     static constexpr std::size_t hottest = 1;
     static constexpr std::size_t far_every = 16; ///< moves; one of another cut takes as long as some twenty small ones
+
+    static constexpr int stretches = 60; ///< planned anew before each cycle; one takes as long as some ten small moves
 
     static constexpr int little_patience = 60; // drops without a new lowest peak
     static constexpr int much_patience = 400;
@@ -146,10 +150,31 @@ private:
         }
     }
 
+    /// Plans up to `count` stretches of `order` anew. Returns: whether that changed it.
+    auto retrace_some(run_order& order, int count) -> bool
+    {
+        bool changed = false;
+        for (int i = 0; i < count && !stop_.expired(); ++i) {
+            auto const how = retrace_.drawn(order, draw_);
+            if (!how) {
+                break;
+            }
+            if (auto other = retrace_(order, *how, draw_, stop_)) {
+                order = *std::move(other);
+                changed = true;
+            }
+        }
+        return changed;
+    }
+
     void move()
     {
-        if (moves_ % cycle == 0 && moves_ > 0 && edit_.cost() > best_cost_) {
-            edit_ = order_editor(*p_, best_);
+        if (moves_ % cycle == 0) {
+            bool const other = retrace_some(best_, stretches); // of the same cost, too, since that leads on
+            if (other || edit_.cost() > best_cost_) {
+                edit_ = order_editor(*p_, best_);
+                best_cost_ = edit_.cost();
+            }
         }
         auto const before = edit_.cost();
         auto const most = acceptable(before);
@@ -205,6 +230,7 @@ private:
     repair repair_;
     basic_disturb<Lazy> disturb_;
     basic_recut<Lazy> recut_;
+    basic_retrace<Lazy> retrace_;
     run_order best_;
     cost_t best_cost_;
     std::int64_t moves_ = 0;
