@@ -180,12 +180,16 @@ template <class S = default_solver>
             return lighter_order<S>(subject, *bytes, lighter_moves, lim.seed, stop.part(share));
         };
         if (subject.op_count() > detail::most_annealed) {
-            // Ties go to the order that was tried first.
-            take(try_in(answer.order.order, within(0.4)));
-            if (!cheapest()) { // the lowest peak does not say in which order the fewest replays are needed
+            // Ties go to the order that was tried first. When time is up, that is the one given, which need not be made first.
+            if (!stop.expired()) {
+                take(try_in(answer.order.order, within(0.4)));
+            }
+            if (!cheapest() &&
+                !stop.expired()) { // the lowest peak does not say in which order the fewest replays are needed
                 take(try_in(lighter(0.25), within(0.6)));
             }
-            if (!cheapest() && answer.order.order != with.keep_all()) {
+            bool const tried = made && answer.order.order == with.keep_all();
+            if (!cheapest() && !tried && !(stop.expired() && made)) {
                 take(try_in(with.keep_all(), within(0.9))); // the bound needs time, too
             }
         } else {
