@@ -91,7 +91,7 @@ annealed_plan(basic_planner<Lazy> const& with, bytes_t bytes, limits const& lim,
     auto const job = [&](std::size_t i) {
         auto const less = lim.place ? room / 1000 * held_back[i] : 0;
         basic_replay_annealer<Lazy> search(p, with.keep_all(), bytes - less, mix(lim.seed + i));
-        search.run(work, stop.part(0.6));
+        search.run(work, stop.part(0.7));
         for (int k = 0; k < smoothings && !found[i] && !search.best().empty(); ++k) {
             if (lim.place) {
                 search.smooth(work / 3, stop.part(0.6));
