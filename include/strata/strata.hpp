@@ -106,7 +106,9 @@
 #include <strata/solve/recompute_all.hpp>
 #include <strata/solve/recut.hpp>
 #include <strata/solve/repair.hpp>
+#include <strata/solve/replay_annealer.hpp>
 #include <strata/solve/retrace.hpp>
+#include <strata/solve/run_line.hpp>
 #include <strata/solve/run_table.hpp>
 #include <strata/solve/saving.hpp>
 #include <strata/solve/search.hpp>

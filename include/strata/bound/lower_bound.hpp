@@ -137,7 +137,7 @@ template <class Lazy = void>
             break;
         }
         auto cut = any ? instant_cut(p, o, any->around(o)) : instant_cut(p, o);
-        auto const extra = cut.lower_bound(budget, best.cost - p.base_cost());
+        auto const extra = cut.lower_bound(budget, best.cost - p.base_cost(), stop);
         if (!extra) {
             return {0, o, true, orders};
         }

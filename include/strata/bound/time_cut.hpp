@@ -17,6 +17,7 @@
 #include <strata/bound/max_flow.hpp>
 #include <strata/detail/lazy.hpp>
 #include <strata/problem/problem.hpp>
+#include <strata/solve/limits.hpp>
 #include <strata/units.hpp>
 
 #include <algorithm>
@@ -176,9 +177,10 @@ public:
     [[nodiscard]] auto runs_again(op_id o) const -> bool { return again(o); }
 
     /// A proven lower bound of the recomputation cost under `budget`, by Newton's method on the dual (few solves). Once it
-    /// is clear that it ends at `enough` or below, what is proven by then will do.
+    /// is clear that it ends at `enough` or below, or when `stop` expires, what is proven by then will do.
     /// Returns: nothing when the instant alone proves the budget infeasible.
-    [[nodiscard]] auto lower_bound(bytes_t budget, cost_t enough = 0) -> std::optional<cost_t>
+    [[nodiscard]] auto lower_bound(bytes_t budget, cost_t enough = 0, stop_watch const& stop = {})
+        -> std::optional<cost_t>
     {
         if (budget < fixed_) {
             return {};
@@ -205,7 +207,7 @@ public:
             return round_up(best);
         }
         auto tight = *small;
-        for (int i = 0; i < max_solves && cheap.kept > tight.kept; ++i) {
+        for (int i = 0; i < max_solves && cheap.kept > tight.kept && !stop.expired(); ++i) {
             auto const lambda =
                 static_cast<double>(tight.recomputed - cheap.recomputed) / static_cast<double>(cheap.kept - tight.kept);
             if (lambda < 0) {

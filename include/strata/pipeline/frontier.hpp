@@ -62,7 +62,12 @@ template <class S = default_solver>
             auto const begin = std::chrono::steady_clock::now();
             auto const slice = stop.part(1 / static_cast<double>(budgets.size() - i));
             auto const* const smaller = plans.empty() ? nullptr : &known;
-            auto made = detail::plan_within(with, budgets[i], quiet, slice, s, smaller, detail::patience::little);
+            // When time is up, only that nothing needs a replay is still news.
+            bool const late = smaller != nullptr && stop.expired() &&
+                              (budgets[i] < with.keep_all_peak() || known.cost == p.base_cost());
+            auto made = late
+                            ? result<certified_plan>(error{})
+                            : detail::plan_within(with, budgets[i], quiet, slice, s, smaller, detail::patience::little);
             if (!plans.empty() && (!made || made->certificate.cost > plans.back().certificate.cost)) {
                 // It may fit in sum and not in one piece; the smaller budget's plan has its place already.
                 auto again = plans.back();

@@ -83,7 +83,7 @@ enum class patience : std::uint8_t {
 
 /// Places `s`, whose largest load is `load`, within `room` bytes, and then so that it wastes no more than half a percent;
 /// stops when a fixed effort is spent. Where no placement is asked for, it is empty and fits anywhere.
-template <class = void>
+template <class Lazy = void>
 [[nodiscard]] auto place_well(problem const& p,
                               schedule const& s,
                               bytes_t load,
@@ -105,8 +105,20 @@ template <class = void>
     place_options how{.alignment = p.alignment(), .target = room, .effort = thorough, .seed = lim.seed, .stop = stop};
     if (stop.expired()) {
         // A handful of packings in other orders comes even when time is up: a plan is worth nothing without its place. On a
-        // step of ten thousand ops one packing is all there is time for.
+        // step of ten thousand ops one packing is all there is time for, and thousands of buffers at a time are too many.
         constexpr std::chrono::milliseconds moment(10);
+        constexpr std::chrono::milliseconds one_packing(20);
+        constexpr std::size_t quick = 4000; // buffers that take much less
+        if (buffers.size() > quick) {
+            basic_packer<Lazy> pack(buffers, p.alignment());
+            auto const order = order_of<Lazy>(buffers, packing_order::size);
+            if (pack.pack(order, basic_occupancy<Lazy>::fit::lowest, room, stop_watch::grace(one_packing)) ==
+                max_bytes) {
+                return fail(stop.why(),
+                            "strata::plan: stopped before a plan found its place in one arena; allow more time");
+            }
+            return make_placement(std::move(buffers), pack.offsets(), p.alignment());
+        }
         how.effort = each_order;
         how.stop = stop_watch::grace(moment);
     }

@@ -5,10 +5,10 @@
 
 #include <strata/bound/lower_bound.hpp>
 #include <strata/detail/lazy.hpp>
+#include <strata/pipeline/annealed_plan.hpp>
 #include <strata/pipeline/certificate.hpp>
 #include <strata/pipeline/plan.hpp>
 #include <strata/pipeline/plan_graph.hpp>
-#include <strata/pipeline/refine.hpp>
 #include <strata/problem/fingerprint.hpp>
 #include <strata/problem/lower.hpp>
 #include <strata/problem/problem.hpp>
@@ -28,6 +28,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace strata {
 
@@ -119,6 +120,9 @@ template <class = void>
     return e;
 }
 
+/// Ops of a step whose order and replays are annealed together: in a longer one, moves look at too many places.
+inline constexpr op_id most_annealed = 3000;
+
 } // namespace detail
 
 /// Plans one step like `plan`, in an order of first runs of its own: one with a low peak (`minimal_order`), one that exceeds
@@ -158,26 +162,72 @@ template <class S = default_solver>
             }
             return r;
         };
-        detail::lazy<free_order_plan, S> answer{{}, minimal_order<S>(subject, order_effort, stop.part(0.25))};
+        detail::lazy<free_order_plan, S> answer{{}, minimal_order<S>(subject, order_effort, stop.part(0.15))};
         result<certified_plan> made = error{};
         error why;
         auto const cheapest = [&] { return made && made->certificate.cost == subject.base_cost(); };
-        // Ties go to the order that was tried first.
-        auto const try_in = [&](run_order const& order, double share) {
-            auto now = order == with.keep_all() ? plan(subject, within(share), s)
-                                                : detail::plan_in(subject, order, within(share), s);
-            if (now && (!made || detail::better(*now, *made))) {
+        auto const take = [&](result<certified_plan> now) {
+            if (now && (!made || detail::cheaper(*now, *made))) {
                 made = std::move(now);
             } else if (!now && !made) {
                 why = why.limit ? detail::more_telling(std::move(why), now.error()) : now.error();
             }
         };
-        try_in(answer.order.order, 0.4);
-        if (!cheapest()) { // the lowest peak does not say in which order the fewest replays are needed
-            try_in(lighter_order<S>(subject, *bytes, lighter_moves, lim.seed, stop.part(0.25)), 0.6);
-        }
-        if (!cheapest() && answer.order.order != with.keep_all()) {
-            try_in(with.keep_all(), 0.9); // the bound needs time, too
+        auto const try_in = [&](run_order const& order, limits const& how) {
+            return order == with.keep_all() ? plan(subject, how, s) : detail::plan_in(subject, order, how, s);
+        };
+        auto const lighter = [&](double share) {
+            return lighter_order<S>(subject, *bytes, lighter_moves, lim.seed, stop.part(share));
+        };
+        if (subject.op_count() > detail::most_annealed) {
+            // Ties go to the order that was tried first. When time is up, that is the one given, which need not be made first.
+            if (!stop.expired()) {
+                take(try_in(answer.order.order, within(0.4)));
+            }
+            if (!cheapest() &&
+                !stop.expired()) { // the lowest peak does not say in which order the fewest replays are needed
+                take(try_in(lighter(0.25), within(0.6)));
+            }
+            bool const tried = made && answer.order.order == with.keep_all();
+            if (!cheapest() && !tried && !(stop.expired() && made)) {
+                take(try_in(with.keep_all(), within(0.9))); // the bound needs time, too
+            }
+        } else {
+            // To find an order takes less time than to find out that its plan does not pack.
+            std::vector<detail::lazy<std::pair<cost_t, run_order>, S>> sketches; // costs before anything has its place
+            auto const sketch = [&](run_order order, double share) {
+                auto how = within(share);
+                how.place = false;
+                auto now = try_in(order, how);
+                auto const cost = now ? now->certificate.cost : max_cost;
+                if (now) {
+                    sketches.emplace_back(cost, std::move(order));
+                }
+                if (!now || !lim.place) {
+                    take(std::move(now));
+                }
+                return cost == subject.base_cost();
+            };
+            if (!sketch(answer.order.order, 0.1) && !sketch(lighter(0.1), 0.1) &&
+                answer.order.order != with.keep_all()) {
+                (void)sketch(with.keep_all(), 0.1);
+            }
+            std::stable_sort(
+                sketches.begin(), sketches.end(), [](auto const& x, auto const& y) { return x.first < y.first; });
+            if (lim.place && !sketches.empty() && sketches.front().first == subject.base_cost()) {
+                take(try_in(sketches.front().second, within(0.5)));
+            }
+            if (!cheapest()) {
+                if (auto found = detail::annealed_plan(with, *bytes, lim, stop.part(0.85))) {
+                    take(*std::move(found));
+                }
+            }
+            for (auto const& [cost, order] : sketches) {
+                // A fifth of a percent may be lost on the way to a place.
+                if (lim.place && (!made || cost < made->certificate.cost - subject.base_cost() / 500)) {
+                    take(try_in(order, within(0.7)));
+                }
+            }
         }
         if (!made) {
             return why.limit ? detail::infeasible_in_any_order(subject, *bytes, *why.limit) : why;

@@ -185,7 +185,7 @@ public:
                 break;
             }
             basic_time_cut<Lazy> cut(*p_, o);
-            if (auto const extra = cut.lower_bound(bytes); extra && *extra > 0) {
+            if (auto const extra = cut.lower_bound(bytes, 0, stop); extra && *extra > 0) {
                 single.push_back({p_->base_cost() + *extra, o, false});
                 bound = single.back().cost > bound.cost ? single.back() : bound;
             }

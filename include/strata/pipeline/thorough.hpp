@@ -45,10 +45,13 @@ struct thorough {
             .solve(on);
         budgeted{.runs = 100'000, .worth_it = 0.01}.solve(on);
         near_cuts{.runs = 150'000, .salt = 1}.solve(on);
-        retrace_stretches{}.solve(on);
-        minimum_memory{.runs = 100'000}.solve(on);
-        // On longer steps separators cost more than all others together and are ahead only where those find nothing.
+        // On longer steps a stretch is too small a part for this to tell, and separators cost more than all others together
+        // and are ahead only where those find nothing.
         constexpr op_id short_step = 1000;
+        if (on.subject().op_count() <= short_step) {
+            retrace_stretches{}.solve(on);
+        }
+        minimum_memory{.runs = 100'000}.solve(on);
         if (!on.done() && (!on.best() || on.subject().op_count() <= short_step)) {
             tree_width{}.solve(on);
         }

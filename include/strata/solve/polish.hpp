@@ -86,7 +86,9 @@ private:
     static constexpr std::size_t hottest = 1;
     static constexpr std::size_t far_every = 16; ///< moves; one of another cut takes as long as some twenty small ones
 
-    static constexpr int stretches = 60; ///< planned anew before each cycle; one takes as long as some ten small moves
+    /// Stretches planned anew before each cycle: fewer where they lead nowhere. One takes as long as some ten small moves.
+    static constexpr int most_stretches = 60;
+    static constexpr int least_stretches = 10;
 
     static constexpr int little_patience = 60; // drops without a new lowest peak
     static constexpr int much_patience = 400;
@@ -170,11 +172,12 @@ private:
     void move()
     {
         if (moves_ % cycle == 0) {
-            bool const other = retrace_some(best_, stretches); // of the same cost, too, since that leads on
+            bool const other = retrace_some(best_, stretches_); // of the same cost, too, since that leads on
             if (other || edit_.cost() > best_cost_) {
                 edit_ = order_editor(*p_, best_);
-                best_cost_ = edit_.cost();
             }
+            bool const cheaper = edit_.cost() < std::exchange(best_cost_, std::min(best_cost_, edit_.cost()));
+            stretches_ = std::clamp(cheaper ? 2 * stretches_ : stretches_ / 2, least_stretches, most_stretches);
         }
         auto const before = edit_.cost();
         auto const most = acceptable(before);
@@ -233,6 +236,7 @@ private:
     basic_retrace<Lazy> retrace_;
     run_order best_;
     cost_t best_cost_;
+    int stretches_ = most_stretches;
     std::int64_t moves_ = 0;
 };
 
