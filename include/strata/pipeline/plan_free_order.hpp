@@ -194,38 +194,58 @@ template <class S = default_solver>
             }
         } else {
             // To find an order takes less time than to find out that its plan does not pack.
-            std::vector<detail::lazy<std::pair<cost_t, run_order>, S>> sketches; // costs before anything has its place
-            auto const sketch = [&](run_order order, double share) {
+            std::vector<detail::lazy<std::pair<certified_plan, run_order>, S>> sketches; // plans without a place
+            auto const sketched = [&](run_order order, double share) {
                 auto how = within(share);
                 how.place = false;
                 auto now = try_in(order, how);
                 auto const cost = now ? now->certificate.cost : max_cost;
-                if (now) {
-                    sketches.emplace_back(cost, std::move(order));
-                }
-                if (!now || !lim.place) {
+                if (now && lim.place) {
+                    sketches.emplace_back(*std::move(now), std::move(order));
+                } else {
                     take(std::move(now));
                 }
                 return cost == subject.base_cost();
             };
-            if (!sketch(answer.order.order, 0.1) && !sketch(lighter(0.1), 0.1) &&
+            if (!sketched(answer.order.order, 0.1) && !sketched(lighter(0.1), 0.1) &&
                 answer.order.order != with.keep_all()) {
-                (void)sketch(with.keep_all(), 0.1);
+                (void)sketched(with.keep_all(), 0.1);
             }
-            std::stable_sort(
-                sketches.begin(), sketches.end(), [](auto const& x, auto const& y) { return x.first < y.first; });
-            if (lim.place && !sketches.empty() && sketches.front().first == subject.base_cost()) {
-                take(try_in(sketches.front().second, within(0.5)));
+            auto const by_cost = [](auto const& x, auto const& y) {
+                return x.first.certificate.cost < y.first.certificate.cost;
+            };
+            std::stable_sort(sketches.begin(), sketches.end(), by_cost);
+            // Where the plan itself has no place, another in the same order may; when time is up, it is the answer or none is.
+            auto const settle = [&](auto& sketch, double share) {
+                auto const room = *bytes - subject.resident_bytes();
+                auto& x = sketch.first;
+                auto const load = x.certificate.peak - subject.resident_bytes();
+                auto at = detail::place_well<S>(
+                    subject, x.schedule, load, room, detail::patience::little, lim, stop.part(share));
+                if (at && at->arena <= room) {
+                    x.placement = *std::move(at);
+                    take(std::move(x));
+                } else if (!stop.expired()) {
+                    take(try_in(sketch.second, within(share)));
+                } else {
+                    take(fail(stop.why(),
+                              "strata::plan_free_order: stopped before a plan found its place in one arena; allow more "
+                              "time"));
+                }
+            };
+            if (!sketches.empty() && sketches.front().first.certificate.cost == subject.base_cost()) {
+                settle(sketches.front(), 0.5);
             }
             if (!cheapest()) {
                 if (auto found = detail::annealed_plan(with, *bytes, lim, stop.part(0.85))) {
                     take(*std::move(found));
                 }
             }
-            for (auto const& [cost, order] : sketches) {
+            for (auto& sketch : sketches) {
                 // A fifth of a percent may be lost on the way to a place.
-                if (lim.place && (!made || cost < made->certificate.cost - subject.base_cost() / 500)) {
-                    take(try_in(order, within(0.7)));
+                auto const cost = sketch.first.certificate.cost;
+                if (!made || cost < made->certificate.cost - subject.base_cost() / 500) {
+                    settle(sketch, 0.7);
                 }
             }
         }
