@@ -355,7 +355,6 @@ private:
         bool kept = true;
         memory_watch watch;
         said_.measured_peak = 0;
-        std::vector<std::size_t> pieces;
         running_step x(trace_, units_, graph_, *program_, inputs);
         auto const& ops = graph_.plain.ops;
         auto const before = [&](instruction const&) { watch.reset_peak(); };
