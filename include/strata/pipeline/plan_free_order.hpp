@@ -125,16 +125,16 @@ inline constexpr op_id most_annealed = 3000;
 
 } // namespace detail
 
-/// Plans one step like `plan`, in an order of first runs of its own: one with a low peak (`minimal_order`), one that exceeds
-/// the budget by little in sum (`lighter_order`), or the one given, whichever takes the least time. For steps whose order is
-/// nobody's wish, as in inference.
+/// Plans one step like `plan`, in an order of first runs of its own: one with a low peak (`minimal_order`), one little above
+/// the budget in sum (`lighter_order`), the one given, or, up to 3,000 ops, one found together with its replays
+/// (`replay_annealer`), whichever takes the least time. For steps whose order is nobody's wish, as in inference.
 ///
 /// A budget that is a share refers to the keep-all peak of the order given, which is also the certificate's
 /// `keep_all_peak`. The lower bound of the certificate holds for plans in any order of first runs. Ops and tensors have the
 /// ids of `p`, and so has the fingerprint.
 /// Of a deadline, finding the order may take a quarter.
 /// Errors: those of `plan`. What an infeasible answer proves holds in every order.
-/// Complexity: `minimal_order`, and `plan` once or, if replays are needed, `lighter_order` and `plan` twice more.
+/// Complexity: `minimal_order` and `plan`; if replays are needed, also `lighter_order`, `plan` twice, `replay_annealer` four times.
 /// Example: examples/09_inference.cpp
 template <class S = default_solver>
 [[nodiscard]] auto plan_free_order(problem const& p, limits const& lim = {}, S const& s = {}) -> result<free_order_plan>
