@@ -105,11 +105,12 @@ template <class Lazy = void>
     place_options how{.alignment = p.alignment(), .target = room, .effort = thorough, .seed = lim.seed, .stop = stop};
     if (stop.expired()) {
         // A handful of packings in other orders comes even when time is up: a plan is worth nothing without its place. On a
-        // step of ten thousand ops one packing is all there is time for, and thousands of buffers at a time are too many.
+        // step of ten thousand ops one packing is all there is time for, and thousands of buffers at a time are too many,
+        // unless nothing runs again: then this is the answer, however late.
         constexpr std::chrono::milliseconds moment(10);
         constexpr std::chrono::milliseconds one_packing(20);
         constexpr std::size_t quick = 4000; // buffers that take much less
-        if (buffers.size() > quick) {
+        if (buffers.size() > quick && runs_of(s).size() > static_cast<std::size_t>(p.op_count())) {
             basic_packer<Lazy> pack(buffers, p.alignment());
             auto const order = order_of<Lazy>(buffers, packing_order::size);
             if (pack.pack(order, basic_occupancy<Lazy>::fit::lowest, room, stop_watch::grace(one_packing)) ==
