@@ -35,7 +35,7 @@ auto first_runs_of(problem const& p, schedule const& s) -> run_order
 TEST_CASE("plan_free_order: plans are valid in the ids given, bounds hold for their own order, answers for every order")
 {
     int plans = 0, cheaper = 0, below = 0, optimal = 0, refused = 0;
-    for (std::uint64_t seed = 1; seed <= (sanitized ? 60 : 300); ++seed) {
+    for (std::uint64_t seed = 1; seed <= (sanitized ? 20 : 120); ++seed) {
         auto const p = varied_problem(seed, 10);
         CAPTURE(seed);
         brute_force any(p, first_runs::in_any_order);
@@ -76,7 +76,7 @@ TEST_CASE("plan_free_order: plans are valid in the ids given, bounds hold for th
     }
     INFO(plans << " plans, " << optimal << " optimal, " << cheaper << " cheaper than any in the order given, " << below
                << " where that has none, " << refused << " refused");
-    CHECK(plans > (sanitized ? 150 : 750));
+    CHECK(plans > (sanitized ? 50 : 300));
     CHECK(optimal * 10 > plans * 9);
     CHECK(cheaper > 0);
     CHECK(below > 0);
@@ -84,7 +84,7 @@ TEST_CASE("plan_free_order: plans are valid in the ids given, bounds hold for th
 
 TEST_CASE("plan_free_order: never dearer than planning in the order given, where the default finds a plan")
 {
-    for (std::uint64_t seed = 1; seed <= (sanitized ? 10 : 60); ++seed) {
+    for (std::uint64_t seed = 1; seed <= (sanitized ? 4 : 20); ++seed) {
         auto const p = varied_problem(seed + 500, 30);
         CAPTURE(seed);
         for (auto const share : {0.4, 0.6, 0.8, 1.0}) {
