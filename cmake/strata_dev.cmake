@@ -8,10 +8,9 @@ set(STRATA_SANITIZE "" CACHE STRING "Sanitizers of strata's own programs, for in
 find_program(STRATA_CCACHE ccache)
 mark_as_advanced(STRATA_CCACHE)
 if(STRATA_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # The sloppiness is what ccache asks for when a precompiled header is used. Paths within the project count from its root,
-  # so that what was compiled in one clone need not be compiled in another.
-  set(ccache_settings CCACHE_SLOPPINESS=pch_defines,time_macros "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1)
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND};-E;env;${ccache_settings};${STRATA_CCACHE}")
+  # The sloppiness is what ccache asks for when a precompiled header is used.
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+      "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros;${STRATA_CCACHE}")
 endif()
 
 add_library(strata_dev_flags INTERFACE)
