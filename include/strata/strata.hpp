@@ -37,6 +37,7 @@
 #include <strata/graph/near_misses.hpp>
 #include <strata/graph/to_spec.hpp>
 #include <strata/graph/training_graph.hpp>
+#include <strata/pipeline/annealed_plan.hpp>
 #include <strata/pipeline/certificate.hpp>
 #include <strata/pipeline/frontier.hpp>
 #include <strata/pipeline/hold_back.hpp>
