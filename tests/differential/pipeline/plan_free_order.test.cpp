@@ -35,7 +35,8 @@ auto first_runs_of(problem const& p, schedule const& s) -> run_order
 TEST_CASE("plan_free_order: plans are valid in the ids given, bounds hold for their own order, answers for every order")
 {
     int plans = 0, cheaper = 0, below = 0, optimal = 0, refused = 0;
-    for (std::uint64_t seed = 1; seed <= (sanitized ? 20 : 120); ++seed) {
+    // From 71: the first twenty from there hold steps that another order makes cheaper, and ones that it makes possible.
+    for (std::uint64_t seed = 71; seed <= (sanitized ? 90 : 190); ++seed) {
         auto const p = varied_problem(seed, 10);
         CAPTURE(seed);
         brute_force any(p, first_runs::in_any_order);
