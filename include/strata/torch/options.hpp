@@ -50,7 +50,7 @@ struct options {
     /// To look for one plan; then the best found so far is taken. Most are found in a fraction of it.
     std::optional<std::chrono::nanoseconds> patience = std::chrono::seconds(3);
     std::size_t plans = 8; ///< kept for different shapes and modes; the one not used for longest goes first
-    int repeats = 3;       ///< of each measurement; the least counts
+    int repeats = 3;       ///< of the pass that measures, fewer where it takes long; the median counts
     /// Trial steps, at most, until no op takes more than planned; a few more where one still exceeds the budget. 0: none, and
     /// nothing that single ops take in a real step beyond what was measured is known.
     int rehearsals = 3;

@@ -115,10 +115,7 @@ public:
         said_.ops = seen;
         said_.parts = said_.units = units_.all.size();
         before.restore();
-        {
-            step_state s(trace_, units_, inputs);
-            measured_ = profiler(s, how.repeats).measured();
-        }
+        measured_ = profiler(trace_, units_).measured(inputs, how.repeats, before);
         read_again_.assign(trace_.groups.size(), 0);
         for (std::size_t i = 0; i < measured_.size(); ++i) {
             for (auto const* list : {&measured_[i].saved, &units_.all[i].needs}) {
@@ -127,7 +124,6 @@ public:
                 }
             }
         }
-        before.restore();
         said_.profile_seconds = lap(begin);
         bool const all_count = how.budget.counts == counted::activations_and_gradients;
         graph_ = step_writer(trace_, units_, measured_, all_count).written();

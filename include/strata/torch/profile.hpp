@@ -29,49 +29,51 @@
 namespace strata::torch::detail {
 
 /// Runs the pass unit by unit: forward, backward at once with gradients of ones, then forward for those that follow.
-/// Times are the least of `repeats` runs, fewer for units that take long, and of all units that do the same. What it changes is known to `before`.
+///
+/// All of the pass again and again, not one unit: what has just run finds all it reads in the cache, which in a step it does
+/// not, and replays would be planned at less than they take. Times are the median of all passes and of all units that do the
+/// same: what differs among those is noise, and a planner that believes in it looks for its plan where the noise is low.
 class profiler {
 public:
-    profiler(step_state& s, int repeats)
-        : s_(s)
-        , repeats_(repeats)
-        , last_reader_(s.of().groups.size(), none)
+    profiler(trace const& t, unit_list const& units)
+        : t_(t)
+        , units_(units)
+        , last_reader_(t.groups.size(), none)
+        , profiles_(units.all.size())
     {
-        auto const& all = s.units().all;
+        auto const& all = units.all;
         for (std::size_t i = 0; i < all.size(); ++i) {
             for (auto const* list : {&all[i].makes, &all[i].needs}) {
                 for (auto g : *list) {
                     last_reader_[at(g)] = static_cast<std::int32_t>(i);
                 }
             }
+            times_.push_back(&kinds_[kind_of(all[i])]);
         }
     }
 
-    [[nodiscard]] auto measured() && -> std::vector<unit_profile>
+    /// Measures `repeats` times, fewer where that takes long. What the pass changes is known to `before`, which puts it back.
+    [[nodiscard]] auto
+    measured(std::vector<at::Tensor> const& inputs, int repeats, undo_log& before) && -> std::vector<unit_profile>
     {
-        auto const& all = s_.units().all;
-        std::vector<unit_profile> profiles(all.size());
-        for (std::size_t i = 0; i < all.size(); ++i) {
-            auto const k = static_cast<std::int32_t>(i);
-            auto const& u = all[i];
-            auto& m = profiles[i];
-            auto const before = random_state();
-            clock::duration spent{};
-            for (int r = 0; r < (u.once ? 1 : std::max(1, repeats_)) && (r == 0 || spent < patience); ++r) {
-                if (r > 0) {
-                    drop(u);
-                    set_random_state(before);
-                }
-                spent += measure(k, r == 0, m);
+        clock::duration spent{};
+        for (int r = 0; r == 0 || (r < repeats && spent < patience); ++r) {
+            {
+                step_state s(t_, units_, inputs);
+                spent += pass(s);
             }
-            for (std::size_t g = 0; g < last_reader_.size(); ++g) {
-                if (last_reader_[g] == k) {
-                    s_.storages[g] = {};
-                }
-            }
+            before.restore();
         }
-        even_out(profiles);
-        return profiles;
+        for (auto& [kind, x] : kinds_) {
+            std::sort(x.forward.begin(), x.forward.end());
+            std::sort(x.backward.begin(), x.backward.end());
+        }
+        auto const median = [](std::vector<cost_t> const& x) { return x.empty() ? 0 : x[(x.size() - 1) / 2]; };
+        for (std::size_t i = 0; i < profiles_.size(); ++i) {
+            profiles_[i].forward_ns = median(times_[i]->forward);
+            profiles_[i].backward_ns = median(times_[i]->backward);
+        }
+        return std::move(profiles_);
     }
 
 private:
@@ -89,35 +91,34 @@ private:
             return std::chrono::steady_clock::now().time_since_epoch();
         }
     };
-    static constexpr auto patience = std::chrono::milliseconds(30); // per unit
+    static constexpr auto patience = std::chrono::seconds(1);
 
-    /// Units that do the same on tensors of the same shapes take the same time: the least of theirs. What differs is noise,
-    /// and a planner that believes in it looks for its plan where the noise is low.
-    void even_out(std::vector<unit_profile>& profiles) const
+    /// Nanoseconds, one entry per unit of a kind and pass.
+    struct times {
+        std::vector<cost_t> forward, backward;
+    };
+
+    auto pass(step_state& s) -> clock::duration
     {
-        std::map<std::vector<std::int64_t>, unit_profile*> first; // of its kind
-        auto const& all = s_.units().all;
-        for (std::size_t i = 0; i < all.size(); ++i) {
-            auto const [it, fresh] = first.try_emplace(kind_of(all[i]), &profiles[i]);
-            if (!fresh) {
-                auto& least = *it->second;
-                least.forward_ns = std::min(least.forward_ns, profiles[i].forward_ns);
-                least.backward_ns = std::min(least.backward_ns, profiles[i].backward_ns);
+        clock::duration spent{};
+        for (std::size_t i = 0; i < profiles_.size(); ++i) {
+            auto const k = static_cast<std::int32_t>(i);
+            spent += measure(s, k);
+            for (std::size_t g = 0; g < last_reader_.size(); ++g) {
+                if (last_reader_[g] == k) {
+                    s.storages[g] = {};
+                }
             }
         }
-        for (std::size_t i = 0; i < all.size(); ++i) {
-            auto const& least = *first.at(kind_of(all[i]));
-            profiles[i].forward_ns = least.forward_ns;
-            profiles[i].backward_ns = least.backward_ns;
-        }
+        return spent;
     }
+
     /// Ops, and type, shape, strides and gradient flag of all that goes in and comes out.
     [[nodiscard]] auto kind_of(unit const& u) const -> std::vector<std::int64_t>
     {
-        auto const& t = s_.of();
         std::vector<std::int64_t> key{u.backward ? 1 : 0};
         auto const add = [&](std::int32_t v) {
-            auto const& x = t.values[at(v)];
+            auto const& x = t_.values[at(v)];
             key.push_back(static_cast<std::int64_t>(c10::typeMetaToScalarType(x.dtype)));
             key.push_back(x.grad ? 1 : 0);
             for (auto const* list : {&x.sizes, &x.strides}) {
@@ -127,7 +128,7 @@ private:
         };
         for (auto o : u.ops) {
             key.push_back(
-                static_cast<std::int64_t>(std::hash<c10::OperatorName>()(t.ops[at(o)].handle.operator_name())));
+                static_cast<std::int64_t>(std::hash<c10::OperatorName>()(t_.ops[at(o)].handle.operator_name())));
         }
         for (auto const& x : u.uses) {
             key.push_back(x.grad ? 1 : 0);
@@ -139,24 +140,18 @@ private:
         return key;
     }
 
-    void drop(unit const& u)
+    auto measure(step_state& s, std::int32_t i) -> clock::duration
     {
-        for (auto g : u.makes) {
-            s_.storages[at(g)] = {};
-        }
-    }
-
-    auto measure(std::int32_t i, bool first, unit_profile& m) -> clock::duration
-    {
-        auto const& u = s_.units().all[at(i)];
+        auto const& u = units_.all[at(i)];
+        auto& m = profiles_[at(i)];
         auto const begin = clock::now();
         auto base = watch_.live();
         watch_.reset_peak();
-        run_forward(s_, i, {.graph = true, .quiet = !first});
+        run_forward(s, i, {.graph = true});
         auto const middle = clock::now();
         m.forward_peak = std::max(m.forward_peak, watch_.peak() - base);
-        keep_least(m.forward_ns, middle - begin, first);
-        auto const& graph = s_.graphs[at(i)];
+        times_[at(i)]->forward.push_back((middle - begin).count());
+        auto const& graph = s.graphs[at(i)];
         if (!graph) {
             return middle - begin;
         }
@@ -165,20 +160,20 @@ private:
         std::vector<std::pair<std::int32_t, weak_storage>> given; // held weakly, so that what is not handed on goes
         for (auto v : graph->root_values()) {
             at::NoGradGuard const guard;
-            s_.gradients[at(v)].clear();
-            s_.gradients[at(v)].add(0, at::full_like(s_.tensor(v), 1));
-            given.emplace_back(v, s_.gradients[at(v)].sum().storage().getWeakStorageImpl());
+            s.gradients[at(v)].clear();
+            s.gradients[at(v)].add(0, at::full_like(s.tensor(v), 1));
+            given.emplace_back(v, s.gradients[at(v)].sum().storage().getWeakStorageImpl());
         }
         base = watch_.live();
         watch_.reset_peak();
         auto const start = clock::now();
-        run_backward(s_, i);
+        run_backward(s, i);
         auto const end = clock::now();
         m.backward_peak = std::max(m.backward_peak, watch_.peak() - base);
-        keep_least(m.backward_ns, end - start, first);
-        m.handed_on = handed_on(u, given);
+        times_[at(i)]->backward.push_back((end - start).count());
+        m.handed_on = handed_on(s, u, given);
         for (auto const& x : u.uses) {
-            s_.gradients[at(x.value)].clear();
+            s.gradients[at(x.value)].clear();
         }
         return end - begin;
     }
@@ -186,14 +181,15 @@ private:
     using weak_storage = c10::weak_intrusive_ptr<c10::StorageImpl>;
 
     /// Gradients that `u` has just made, which are in the storages of those that were `given` for its results.
-    [[nodiscard]] auto handed_on(unit const& u, std::vector<std::pair<std::int32_t, weak_storage>> const& given) const
+    [[nodiscard]] auto
+    handed_on(step_state& s, unit const& u, std::vector<std::pair<std::int32_t, weak_storage>> const& given) const
         -> std::vector<std::pair<std::int32_t, std::int32_t>>
     {
         std::vector<std::pair<std::int32_t, std::int32_t>> all;
         for (auto const& x : u.uses) {
-            auto const& part = s_.gradients[at(x.value)].sum();
-            if (!x.grad || s_.units().contributions[at(x.value)] != 1 ||
-                s_.of().values[at(x.value)].from != origin::made || !part.defined() || !part.has_storage()) {
+            auto const& part = s.gradients[at(x.value)].sum();
+            if (!x.grad || units_.contributions[at(x.value)] != 1 || t_.values[at(x.value)].from != origin::made ||
+                !part.defined() || !part.has_storage()) {
                 continue;
             }
             for (auto const& [v, storage] : given) {
@@ -205,15 +201,12 @@ private:
         return all;
     }
 
-    static void keep_least(cost_t& ns, clock::duration d, bool first)
-    {
-        auto const now = std::chrono::duration_cast<std::chrono::nanoseconds>(d).count();
-        ns = first ? now : std::min(ns, now);
-    }
-
-    step_state& s_;
-    int repeats_;
+    trace const& t_;
+    unit_list const& units_;
     std::vector<std::int32_t> last_reader_; // per group
+    std::vector<unit_profile> profiles_;
+    std::map<std::vector<std::int64_t>, times> kinds_;
+    std::vector<times*> times_; // of its kind, per unit
     memory_watch watch_;
 };
 
