@@ -4,8 +4,9 @@
 #
 # With --gpu only what runs on a CUDA device is built and run; without a device it is skipped.
 #
-# Builds tests and benches with g++, tests with clang++-16 under the sanitizers, examples optimised; then runs everything
-# in one ctest run, whose summary is the end of the output. Arguments are handed to ctest: `bash tests/run.sh -L unit`.
+# Builds tests with g++, and with clang++-16 under the sanitizers; the program, examples and benches optimised; then runs
+# everything in one ctest run, whose summary is the end of the output. Arguments are handed to ctest:
+# `bash tests/run.sh -L unit`.
 set -euo pipefail
 # shellcheck source=../cmake/packages.sh
 cd "$(dirname "${BASH_SOURCE[0]}")/.." && source cmake/packages.sh
